@@ -1,0 +1,1 @@
+/** The kit's face: stateless helpers for plugin authors. */
