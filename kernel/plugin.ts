@@ -1,6 +1,6 @@
 /** definePlugin and defineTool: what an author writes, and the scope that `apply` is handed. Builders hold no state and give no power. */
 import type {
-  Awaitable, BatchSaid, CheckedSchema, HookEvent, Lazy, Open, Origin, OutputOf, RegistryItems, RegistryName, Schema, Services, Settings, Tool, ToolOptions, ToolResult,
+  Awaitable, CheckedSchema, Lazy, Open, Origin, OutputOf, RegistryItems, RegistryName, Schema, Services, Settings, Tool, ToolOptions, ToolResult,
 } from '../schemas/index.ts';
 import type { CodeRow } from './errors.ts';
 import type { FireEvents, Hooks, Shape } from './hooks.ts';
@@ -27,8 +27,6 @@ export interface Plugin<Options extends Schema = Schema<any>> {
   readonly defaults?: PluginDefaults;
   /** Its rows of the error table, prefixed by its name. */
   readonly codes?: Readonly<Record<string, CodeRow>>;
-  /** Top-level config keys that it honours; under a policy that uses one it cannot be switched off. */
-  readonly enforces?: readonly string[];
   apply(scope: Scope<OutputOf<Options>>): void | Promise<void>;
 }
 
@@ -97,4 +95,3 @@ export function defineTool<const S extends Schema, Out = unknown>(options: ToolO
     requiresUserInteraction: options.requiresUserInteraction ?? false,
   };
 }
-export type { BatchSaid, HookEvent };

@@ -70,6 +70,13 @@ export const configLayer = once(() => z.strictObject({
   thinking: z.union([z.literal('adaptive'), z.literal(false), z.number().int().positive()]).optional().describe('tokens to think with, `adaptive`, or false'),
   bounds: bounds().optional(),
 }));
+/** Which plugins honour a key: where a policy uses it they cannot be switched off. `*`: whatever the policy says. */
+export const ENFORCED_BY: Readonly<Record<string, readonly string[]>> = {
+  '*': ['guards/workspace', 'guards/protected-paths'],
+  permissions: ['guards/rules'],
+  bounds: ['guards/rules'],
+  directories: ['guards/workspace'],
+};
 /** One layer, as written. */
 export type ConfigLayer = z.infer<ReturnType<typeof configLayer>>;
 export type ConfigKey = keyof ConfigLayer;

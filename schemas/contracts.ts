@@ -263,7 +263,15 @@ export interface SessionStore {
   latest(o: { root: string }): Promise<Uuid | null>;
 }
 /** Typed by declaration merging in the providing plugin's own file. */
-export interface Services { 'stores.sessions': SessionStore; searchAggregator: () => SearchAggregator }
+export interface Services { 'stores.sessions': SessionStore; searchAggregator: () => SearchAggregator; arguments: ArgumentParser }
+
+/** Reads the command line. Both throw `E_USAGE` with the nearest known word; `help` is to be printed. */
+export interface ArgumentParser {
+  /** Without the program's name. `subcommands` are for help and suggestions. */
+  parse(argv: readonly string[], o: { readonly cwd: string; readonly subcommands: readonly Subcommand[]; readonly stdinIsTTY: boolean; readonly stdoutIsTTY: boolean; readonly env: Readonly<Record<string, string | undefined>> }): Promise<Invocation | { readonly help: string }>;
+  /** The words behind the sub-command's own. */
+  parseCommand(command: Subcommand, argv: readonly string[]): Promise<{ readonly verb: string | null; readonly args: readonly string[]; readonly options: SubcommandContext['options']; readonly json: boolean } | { readonly help: string }>;
+}
 
 // ---- the session port ------------------------------------------------------------------------------------------------------
 
@@ -346,7 +354,7 @@ export type Open = (o: OpenOptions) => Promise<Session>;
 // ---- views for commands ----------------------------------------------------------------------------------------------------
 
 export interface ChainLink { readonly origin: Origin; readonly value: unknown; readonly status: 'counts' | 'shadowed' | 'set aside' | 'bound'; readonly reason?: string | undefined }
-export interface ConfigProblem { readonly code: string; readonly text: string; readonly origin: Origin | null; readonly fatal: boolean }
+export interface ConfigProblem { readonly code: string; readonly text: string; readonly origin: Origin | null; readonly fatal: boolean; /** The five facts, as lines. */ readonly printed: string }
 export interface PluginReport { readonly name: string; readonly state: 'running' | 'off' | 'untrusted' | 'forbidden' | 'failed' | 'shadowed'; readonly origin: Origin; readonly from: string; readonly hash: string | null; readonly error?: string | undefined; readonly adds: readonly string[]; readonly ms: number }
 export interface TrustView { readonly root: string; readonly trusted: boolean; /** Why not: never asked, or which files changed. */ readonly why: string | null; readonly waits: readonly { readonly what: string; readonly origin: Origin }[]; readonly files: Readonly<Record<string, string>> }
 export interface ConfigView {

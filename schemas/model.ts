@@ -21,8 +21,8 @@ export interface ModelRequest {
   readonly system: readonly SystemPromptBlock[];
   /** Oldest first; `bytes` is what this provider's `encode` made of each, once. */
   readonly messages: readonly EncodedMessage[];
+  /** The same array while the tools are the same: providers may key a cache on it. */
   readonly tools: readonly ToolSpec[];
-  /** The bytes of `tools`, the same object while the tools are the same: providers may key a cache on it. */
   readonly maxOutputTokens?: number | undefined;
   readonly thinking?: { readonly budgetTokens: number } | 'adaptive' | undefined;
   readonly effort?: string | undefined;
@@ -84,6 +84,8 @@ export interface ModelProvider {
   encode(message: NormalizedMessage): Uint8Array;
   /** Ends after `message_stop`; throws a `ModelFaultError` (`E_MODEL`) otherwise. An aborted signal ends it at once. */
   stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent>;
+  /** Its models are lists of others' (`a/x,b/y`): it tries the next when one fails. */
+  readonly chains?: true | undefined;
   /** The vendor's own count, where it has one. */
   countTokens?(request: ModelRequest, signal: AbortSignal): Promise<number>;
 }

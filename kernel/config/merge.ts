@@ -1,0 +1,186 @@
+/** Folds layers into settings: one law per key, bounds of the policy, and for every value the chain of all who spoke of it. */
+import type { Bounds, ChainLink, ConfigKey, ConfigLayer, Layer, Origin, PermissionRuleSource, PluginEntry, RuleBehavior, Settings, SourcedRule } from '../../schemas/index.ts';
+import { compareLayers } from '../../schemas/origin.ts';
+import { parseRule } from '../../schemas/permissions.ts';
+import { TappetError } from '../errors.ts';
+import { refusal } from './admit.ts';
+import type { Statement } from './admit.ts';
+import { BAD_RULE } from './check.ts';
+import type { LayerFile } from './check.ts';
+
+/** replace: the nearest layer; byName: the nearest per entry; union: all; strictest: the smallest; each: the nearest per field; none: not folded. */
+export type Law = 'replace' | 'byName' | 'union' | 'strictest' | 'none';
+export const LAWS = {
+  $schema: 'none', model: 'replace', fallbackModel: 'replace', mode: 'replace', plugins: 'byName', permissions: 'union', directories: 'union', env: 'byName', limits: 'strictest',
+  providers: 'byName', models: 'byName', stores: 'byName', earlyStart: 'replace', effort: 'replace', thinking: 'replace', bounds: 'none',
+} satisfies Record<ConfigKey, Law>;
+
+export interface MergedPlugin { readonly name: string; readonly entry: PluginEntry; readonly origin: Origin; readonly refused: string | null }
+export interface Merged {
+  readonly settings: Settings;
+  readonly rules: readonly SourcedRule[];
+  /** In the order in which they were first named, low layers first. */
+  readonly plugins: readonly MergedPlugin[];
+  readonly errors: readonly TappetError[];
+  chain(path: string): readonly ChainLink[];
+  keys(): readonly string[];
+  /** Names that a policy layer uses, for "what enforces cannot be switched off". */
+  readonly policyKeys: readonly { readonly key: string; readonly origin: Origin }[];
+}
+
+const SOURCES: Record<Layer, PermissionRuleSource> = { 'built-in': 'userSettings', plugin: 'userSettings', user: 'userSettings', project: 'projectSettings', local: 'localSettings', flag: 'flagSettings', policy: 'policySettings' };
+const RULE_LISTS: readonly RuleBehavior[] = ['allow', 'ask', 'deny'];
+
+/** `layers` in any order; two files of one layer count in the order given (later ones nearer). */
+export function mergeLayers(layers: readonly LayerFile[], o: { trusted: boolean }): Merged {
+  const ordered = layers.map((l, i) => ({ l, i })).sort((a, b) => compareLayers(a.l.layer, b.l.layer) || a.i - b.i).map(({ l }) => l);
+  const policies = ordered.filter((l) => l.layer === 'policy');
+  const { bounds, boundOrigin } = foldBounds(policies);
+  const admission = { trusted: o.trusted, bounds, boundOrigin };
+  const chains = new Map<string, ChainLink[]>();
+  const errors: TappetError[] = [];
+  const say = (s: Statement): boolean => {
+    const reason = refusal(s, admission);
+    const list = chains.get(s.path) ?? [];
+    chains.set(s.path, list);
+    list.push({ origin: s.origin, value: s.value, status: reason === null ? 'shadowed' : 'set aside', ...(reason === null ? {} : { reason }) });
+    return reason === null;
+  };
+  const statements = (pick: (v: ConfigLayer, l: LayerFile) => readonly [path: string, value: unknown][]): Statement[] =>
+    ordered.flatMap((l) => pick(l.value, l).filter(([, v]) => v !== undefined).map(([path, value]) => ({ path, value, layer: l.layer, origin: l.origin(path) })));
+
+  const replace = <T>(key: ConfigKey): T | undefined => {
+    const counted = statements((v) => [[key, v[key]]]).filter(say);
+    const last = counted.at(-1);
+    if (last !== undefined) mark(chains, key, last.origin);
+    return last?.value as T | undefined;
+  };
+  const byName = <T>(key: 'plugins' | 'env' | 'providers' | 'models' | 'stores'): Record<string, T> => {
+    const out: Record<string, T> = Object.create(null);
+    for (const s of statements((v) => Object.entries(v[key] ?? {}).map(([name, value]) => [`${key}.${name}`, value]))) {
+      if (!say(s)) continue;
+      out[s.path.slice(key.length + 1)] = s.value as T;
+      mark(chains, s.path, s.origin);
+    }
+    return out;
+  };
+
+  let mode = replace<string>('mode');
+  if (bounds.mode !== undefined && policies.every((p) => p.value.mode === undefined)) {
+    const counted = chains.get('mode')?.find((c) => c.status === 'counts');
+    // Built-in words are not refused, but a bound binds them too.
+    if (mode === undefined || (counted?.origin.layer === 'built-in' && !bounds.mode.oneOf.includes(mode))) {
+      mode = bounds.mode.default ?? undefined;
+      if (mode === undefined) errors.push(new TappetError('E_CONFIG_BOUND', { key: 'mode', value: counted?.value ?? '(nothing)', allowed: bounds.mode.oneOf.join(', '), where: boundOrigin('bounds.mode') ?? undefined, cause: 'no layer says a value that keeps the bound, and the bound names no default' }));
+    }
+  }
+  let model = replace<string>('model');
+  if (bounds.model !== undefined && model === undefined) model = bounds.model.default;
+
+  const rules: SourcedRule[] = [];
+  const texts: Record<RuleBehavior, string[]> = { allow: [], ask: [], deny: [] };
+  for (const behavior of RULE_LISTS) {
+    for (const l of ordered) {
+      const list = l.value.permissions?.[behavior];
+      if (list === undefined) continue;
+      const path = `permissions.${behavior}`;
+      const counts = say({ path, value: list.filter((r) => r !== BAD_RULE), layer: l.layer, origin: l.origin(path) });
+      if (!counts) continue;
+      mark(chains, path, l.origin(path), true);
+      list.forEach((text, i) => {
+        const parsed = text === BAD_RULE ? null : parseRule(text);
+        if (parsed === null) return;
+        texts[behavior].push(text);
+        rules.push({ ...parsed, behavior, source: SOURCES[l.layer], origin: l.origin(`${path}.${i}`) });
+      });
+    }
+  }
+  const directories: string[] = [];
+  for (const s of statements((v) => [['directories', v.directories]])) if (say(s)) { mark(chains, 'directories', s.origin, true); directories.push(...(s.value as string[])); }
+
+  const limits: Record<string, number> = {};
+  for (const s of statements((v) => Object.entries(v.limits ?? {}).map(([k, n]) => [`limits.${k}`, n]))) {
+    if (!say(s)) continue;
+    const field = s.path.slice('limits.'.length);
+    if (limits[field] !== undefined && limits[field] <= (s.value as number)) continue;
+    limits[field] = s.value as number;
+    mark(chains, s.path, s.origin);
+  }
+
+  const entries = byName<PluginEntry>('plugins');
+  const plugins = pluginList(chains);
+  const settings: Settings = deepFreeze({
+    model, mode: mode ?? 'default', fallbackModel: replace<string>('fallbackModel'), plugins: entries, permissions: texts, directories,
+    env: byName<string>('env'), limits, providers: byName('providers'), models: byName('models'), stores: byName('stores'), earlyStart: replace<boolean>('earlyStart') ?? true,
+    effort: replace<string>('effort'), thinking: replace<Settings['thinking']>('thinking'), bounds,
+  });
+  const policyKeys = policies.flatMap((l) => (Object.keys(l.value) as ConfigKey[]).filter((k) => k !== '$schema').map((key) => ({ key, origin: l.origin(key) })));
+  return {
+    settings, rules, plugins, errors, policyKeys,
+    keys: () => [...chains.keys()].sort(),
+    chain: (path) => withBound([...(chains.get(path) ?? [])].reverse(), path, bounds, boundOrigin),
+  };
+}
+
+/** Marks who counts; unless `all` may count, whoever counted before is shadowed. */
+function mark(chains: Map<string, ChainLink[]>, path: string, origin: Origin, all = false): void {
+  const list = chains.get(path);
+  list?.forEach((link, i) => {
+    if (link.origin === origin || samePlace(link.origin, origin)) { if (link.status === 'shadowed') list[i] = { ...link, status: 'counts' }; }
+    else if (!all && link.status === 'counts') list[i] = { ...link, status: 'shadowed' };
+  });
+}
+const samePlace = (a: Origin, b: Origin): boolean => a.layer === b.layer && a.file === b.file && a.line === b.line && a.column === b.column;
+
+function pluginList(chains: ReadonlyMap<string, readonly ChainLink[]>): MergedPlugin[] {
+  const list: MergedPlugin[] = [];
+  for (const [path, links] of chains) {
+    if (!path.startsWith('plugins.')) continue;
+    const counts = links.find((l) => l.status === 'counts');
+    const refused = links.filter((l) => l.status === 'set aside').at(-1);
+    const name = path.slice('plugins.'.length);
+    if (counts !== undefined) list.push({ name, entry: counts.value as PluginEntry, origin: counts.origin, refused: null });
+    else if (refused !== undefined) list.push({ name, entry: refused.value as PluginEntry, origin: refused.origin, refused: refused.reason ?? 'set aside' });
+  }
+  return list;
+}
+
+function withBound(links: ChainLink[], path: string, bounds: Bounds, boundOrigin: (path: string) => Origin | null): ChainLink[] {
+  const bound = path === 'mode' ? bounds.mode : path === 'model' ? bounds.model : undefined;
+  const origin = boundOrigin(`bounds.${path}`);
+  return bound === undefined || origin === null ? links : [{ origin, value: bound, status: 'bound', reason: `one of ${bound.oneOf.join(', ')}` }, ...links];
+}
+
+/** Bounds of several policy files: each only tightens. */
+function foldBounds(policies: readonly LayerFile[]): { bounds: Bounds; boundOrigin: (path: string) => Origin | null } {
+  const all = policies.filter((p) => p.value.bounds !== undefined);
+  const origin = (path: string): Origin | null => {
+    const [, ...steps] = path.split('.');
+    const holder = all.find((p) => steps.reduce<unknown>((v, s) => (v as Record<string, unknown> | undefined)?.[s], p.value.bounds) !== undefined);
+    return holder?.origin(path) ?? null;
+  };
+  const list = all.map((p) => p.value.bounds!);
+  const both = (a: readonly string[] | undefined, b: readonly string[] | undefined): string[] | undefined => (a === undefined ? b?.slice() : b === undefined ? a.slice() : a.filter((x) => b.includes(x)));
+  const add = (a: readonly string[] | undefined, b: readonly string[] | undefined): string[] | undefined => (a === undefined && b === undefined ? undefined : [...new Set([...(a ?? []), ...(b ?? [])])]);
+  const defined = <T extends object>(o: T): T => Object.fromEntries(Object.entries(o).filter(([, v]) => v !== undefined)) as T;
+  const oneOf = (a: Bounds['mode'], b: Bounds['mode']): Bounds['mode'] => {
+    if (a === undefined || b === undefined) return a ?? b;
+    const left = both(a.oneOf, b.oneOf)!;
+    const fallback = [a.default, b.default].find((d) => d !== undefined && left.includes(d));
+    return { oneOf: left, ...(fallback === undefined ? {} : { default: fallback }) };
+  };
+  const bounds = list.reduce<Bounds>((a, b) => defined({
+    mode: oneOf(a.mode, b.mode), model: oneOf(a.model, b.model),
+    permissions: a.permissions === undefined && b.permissions === undefined ? undefined : { onlyPolicyAllows: a.permissions?.onlyPolicyAllows === true || b.permissions?.onlyPolicyAllows === true },
+    plugins: a.plugins === undefined && b.plugins === undefined ? undefined : defined({
+      allow: both(a.plugins?.allow, b.plugins?.allow), forbid: add(a.plugins?.forbid, b.plugins?.forbid), require: add(a.plugins?.require, b.plugins?.require),
+      onlyFrom: both(a.plugins?.onlyFrom, b.plugins?.onlyFrom), hashes: a.plugins?.hashes === undefined && b.plugins?.hashes === undefined ? undefined : { ...b.plugins?.hashes, ...a.plugins?.hashes },
+    }),
+  }), {});
+  return { bounds, boundOrigin: origin };
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) { Object.freeze(value); for (const v of Object.values(value)) deepFreeze(v); }
+  return value;
+}

@@ -1,0 +1,35 @@
+/** The door: a third party's plugin, however it lies there, gets our one face. */
+import { extname } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { PluginFiles } from './config/plugin-files.ts';
+import { messageOf } from './errors.ts';
+
+/** What plugins import by name; the bundle puts it under a registered symbol, so that its facades hand out the same objects. */
+export interface Face { readonly 'tappet/kernel': object; readonly 'tappet/kit': object; readonly 'tappet/schemas': object; readonly zod: object }
+export const FACE = Symbol.for('tappet.face/1');
+/** A script that was compiled from a cache cannot import; its loader hands in a function that can. */
+const IMPORT = Symbol.for('tappet.import');
+const nativeImport = (url: string): Promise<unknown> => ((globalThis as Record<symbol, unknown>)[IMPORT] as ((u: string) => Promise<unknown>) | undefined)?.(url) ?? import(url);
+
+export async function loadModule(found: PluginFiles, face: () => Promise<Face>): Promise<unknown> {
+  const modules = await face();
+  (globalThis as Record<symbol, unknown>)[FACE] ??= modules;
+  if (found.kind === 'package' && /^\.(c|m)?js$/.test(extname(found.entry))) {
+    try {
+      return pick(await nativeImport(pathToFileURL(found.entry).href));
+    } catch (e) {
+      // Without a tappet of its own beside it the package's imports are answered by us.
+      if (!/Cannot find (package|module) '(tappet|zod)/.test(messageOf(e)) && !/tappet\/|ERR_PACKAGE_PATH_NOT_EXPORTED/.test(messageOf(e))) throw e;
+    }
+  }
+  const { createJiti } = await import('jiti');
+  const jiti = createJiti(pathToFileURL(found.entry).href, { virtualModules: { ...modules } as Record<string, Record<string, unknown>>, tryNative: false, fsCache: false, moduleCache: false, interopDefault: false });
+  return pick(await jiti.import(found.entry));
+}
+
+function pick(module: unknown): unknown {
+  const m = module as { default?: unknown } | null;
+  const first = m?.default ?? m;
+  const inner = (first as { default?: unknown } | null)?.default;
+  return inner !== undefined && typeof first === 'object' && !('apply' in (first as object)) ? inner : first;
+}

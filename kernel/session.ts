@@ -1,0 +1,439 @@
+/** One conversation as a port. Everything that drives an agent holds this and nothing else. */
+import { randomUUID } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
+import { realpathSync } from 'node:fs';
+import { isAbsolute, resolve } from 'node:path';
+import type {
+  Answer, AppState, AssistantMessage, EventBody, FactLine, FlagLayer, Host, Message, ParentAdjudicator, PermissionMode, PermissionUpdate, Prompt, QuerySettlement, Receipt, Session, SessionChange, SessionLog,
+  SourcedRule, ToolUseBlock, TurnEnd, UserMessage, Uuid,
+} from '../schemas/index.ts';
+import { parseRule } from '../schemas/permissions.ts';
+import { NO_USAGE } from '../schemas/message.ts';
+import type { Desk } from './asks.ts';
+import { createDesk } from './asks.ts';
+import type { Budget } from './budget.ts';
+import { createBudget } from './budget.ts';
+import { freeze } from './chain.ts';
+import { changeRules } from './config/load.ts';
+import { refusal } from './config/admit.ts';
+import { makeOrigin } from './config/origin.ts';
+import type { Conversation } from './conversation.ts';
+import { asTappetError, messageOf, printError, TappetError } from './errors.ts';
+import type { EventLog } from './event-log.ts';
+import { createEventLog } from './event-log.ts';
+import { createFileStates } from './file-states.ts';
+import type { LocalTap, TapReport } from './hooks.ts';
+import type { Kernel } from './kernel.ts';
+import { chooseModel } from './models.ts';
+import { createNormalizer } from './normalize.ts';
+import { createPrompt } from './prompt.ts';
+import type { ReplacementStore } from './replacement.ts';
+import { createReplacements } from './replacement.ts';
+import { checkedSchema } from './schema.ts';
+import type { Store } from './store.ts';
+import { createStore } from './store.ts';
+import { offered } from './tools.ts';
+import type { Restored } from './transcript.ts';
+import { runTurn } from './turn.ts';
+
+export interface SessionParts {
+  readonly kernel: Kernel;
+  readonly id: Uuid;
+  readonly cwd: string;
+  readonly log: SessionLog | null;
+  readonly overlay: FlagLayer;
+  readonly host: Host;
+  readonly source: 'startup' | 'resume' | 'fork';
+  readonly setup?: 'init' | 'maintenance' | undefined;
+  readonly restored: Restored | null;
+  /** What a fork shares with its parent. */
+  readonly parent?: { readonly conversation: Conversation; readonly desk: Desk; readonly budget: Budget; readonly events: EventLog; readonly ancestors: readonly ParentAdjudicator[]; readonly replacements: ReplacementStore; readonly agentType: string | null } | undefined;
+  readonly fork: (o: { readonly from: SessionInternals; readonly at?: Uuid | undefined; readonly agent?: string | undefined; readonly cwd?: string | undefined }) => Promise<Session>;
+  readonly onClose: () => Promise<void>;
+}
+export interface SessionInternals { readonly conversation: Conversation; readonly events: EventLog; readonly parts: SessionParts; leaf(): string | null }
+
+interface Queued { readonly id: Uuid; readonly prompt: Prompt; readonly priority: 'now' | 'next' | 'later'; readonly origin: string | undefined; readonly settle: (end: TurnEnd) => void }
+
+export async function createSession(p: SessionParts): Promise<Session> {
+  const { kernel } = p;
+  const agentId = p.parent === undefined ? null : p.id;
+  const agentType = p.parent?.agentType ?? null;
+  const events = p.parent?.events ?? createEventLog();
+  const desk = p.parent?.desk ?? createDesk();
+  const budget = p.parent?.budget ?? createBudget();
+  const closing = new AbortController();
+  setMaxListeners(0, closing.signal);
+  const hosts = new Map<Host, true>([[p.host, true]]);
+  const sessionRules: SourcedRule[] = flagRules(p.overlay);
+  const resources: Promise<QuerySettlement>[] = [];
+  const queue: Queued[] = [];
+  const normalizer = createNormalizer();
+  const bytes = new WeakMap<never, never>();
+  let messages: readonly Message[] = p.restored?.messages ?? [];
+  let leaf = p.restored?.leaf ?? null;
+  let cwd = p.cwd;
+  let directories = [...(p.overlay.directories ?? [])].map((d) => resolve(p.cwd, d));
+  let wantedModel: string | undefined = p.overlay.model ?? p.restored?.model ?? undefined;
+  let overlay: FlagLayer = p.overlay;
+  let turn: { readonly id: Uuid; readonly abort: AbortController; readonly ids: Uuid[]; interrupts: ((v: void) => void)[]; done: Promise<unknown> } | null = null;
+  let begun = false;
+  let closed: Promise<void> | null = null;
+  let open: readonly { use: ToolUseBlock; parent: AssistantMessage }[] = p.restored?.deferred ?? [];
+  let startContext: Message[] = [];
+
+  const stamp = () => ({ sessionId: p.id, agentId, turnId: turn?.id ?? null });
+  const emit = (body: EventBody): void => events.emit(body, stamp());
+  const initialMode = firstMode(p);
+  const state: Store<AppState> = createStore<AppState>({
+    settings: kernel.settings(), cwd, mainLoopModel: wantedModel ?? kernel.settings().model ?? '(first available)', title: p.restored?.title ?? null, turn: 'idle', tasks: {}, speculation: { status: 'idle' },
+    toolPermissionContext: { mode: initialMode, rules: [...kernel.config().rules, ...sessionRules], additionalDirectories: directories },
+    mcp: { connections: [], tools: [], commands: [], resources: [] },
+    plugins: { enabled: kernel.reports.filter((r) => r.state === 'running').map((r) => r.name), disabled: kernel.reports.filter((r) => r.state === 'off').map((r) => r.name), errors: kernel.reports.filter((r) => r.state === 'failed').map((r) => ({ name: r.name, message: r.error ?? '' })) },
+    agentDefinitions: { all: kernel.registries.agents.all().map((a) => ({ agentType: a.agentType, whenToUse: a.whenToUse })), failures: [] },
+  });
+  const setMode = (mode: string): void => state.set((s) => ({ ...s, toolPermissionContext: { ...s.toolPermissionContext, mode } }));
+
+  const store = async (line: Parameters<SessionLog['append']>[0]): Promise<void> => { await p.log?.append(line); };
+  const append = async (message: Message): Promise<void> => {
+    await store({ ...message, parentUuid: leaf, cwd, isSidechain: false, ...(agentId === null ? {} : { agentId }) } as never);
+    leaf = message.uuid;
+    messages = [...messages, message];
+    emit({ type: 'message', message });
+  };
+  const rules = (): readonly SourcedRule[] => [...kernel.config().rules, ...sessionRules, ...(p.parent === undefined ? [] : p.parent.conversation.rules().filter((r) => r.behavior !== 'allow' && r.source === 'session'))];
+  const mode = (): PermissionMode => kernel.registries.permissionModes.get(state.get().toolPermissionContext.mode) ?? DENIES_ALL;
+  const localTaps = (name: string): readonly LocalTap[] => [...hosts.keys()].flatMap((h) => (h.hooks ?? []).filter((x) => x.event === name).map((x, i): LocalTap => ({ name: `(host) ${name} ${i + 1}`, layer: 'flag', origin: HOST_ORIGIN, matcher: x.matcher, timeoutMs: x.timeoutMs, onFailure: x.onFailure, run: x.run })));
+  const onTapError = (r: TapReport): void => {
+    kernel.log({ level: 'error', name: r.plugin, text: r.message, code: r.code });
+    void append({ type: 'system', format: 'hook_error', level: 'error', content: r.message, uuid: randomUUID(), timestamp: now(), data: { event: r.event, tap: r.tap, plugin: r.plugin, code: r.code, ms: r.ms } }).catch(() => {});
+  };
+
+  const conversation: Conversation = {
+    id: p.id, kernel, agentId, agentType, state, desk, budget, ancestors: p.parent?.ancestors ?? [],
+    get overlay() { return overlay; },
+    rootState: p.parent?.conversation.rootState ?? state,
+    files: p.parent?.conversation.files ?? createFileStates(),
+    replacements: p.parent?.replacements ?? createReplacements(),
+    search: kernel.services.get('searchAggregator')?.(),
+    messages: () => messages,
+    cwd: () => cwd,
+    moveTo(to) {
+      if (to === cwd) return;
+      const from = cwd;
+      cwd = to;
+      state.set((s) => ({ ...s, cwd: to }));
+      emit({ type: 'state.changed', cwd: to });
+      void conversation.fire('CwdChanged', { from, to }, { signal: closing.signal });
+    },
+    roots: () => [real(kernel.root), ...(p.cwd.startsWith(kernel.root) ? [] : [real(p.cwd)]), ...kernel.settings().directories.map((d) => real(isAbsolute(d) ? d : resolve(kernel.root, d))), ...directories.map(real)],
+    rules, mode, append, emit,
+    fact: async (line: FactLine) => { await store(line); },
+    sync: async () => { await p.log?.sync(); },
+    outputFolder: async () => p.log?.outputFolder() ?? temporaryFolder(kernel, p.id),
+    fire: (name, event, o) => kernel.hooks.fire(name, { ...event, sessionId: p.id, cwd, agentId, agentType, mode: state.get().toolPermissionContext.mode } as never, { signal: o.signal, refine: o.refine, local: localTaps, onError: onTapError }),
+    canAsk: (kind) => p.parent?.conversation.canAsk(kind) ?? [...hosts.keys()].some((h) => h.asks.includes(kind)),
+    target: () => { const target = kernel.registries.executionTargets.all()[0]; const terminal = [...hosts.keys()].find((h) => h.terminal !== undefined)?.terminal; return target === undefined || terminal === undefined ? target : { ...target, spawn: (r) => terminal.spawn(r) }; },
+    fs: () => [...hosts.keys()].find((h) => h.fs !== undefined)?.fs ?? kernel.registries.executionTargets.all()[0]?.fs ?? NO_FILES,
+    tools: () => offered(kernel.registries.tools.all(), rules(), overlay.tools ?? null, conversation.canAsk('permission')),
+    tool: (name) => conversation.tools().find((t) => t.name === name || t.aliases.includes(name)),
+    update: (updates) => applyUpdates(updates),
+    registerResource: (work) => { (p.parent?.conversation.registerResource ?? ((w: Promise<QuerySettlement>) => { resources.push(w); }))(work); },
+    judged: (call, at) => ({ ...call, agentId, cwd: at, roots: conversation.roots(), home: kernel.places.home, mode: state.get().toolPermissionContext.mode, rules: rules() }),
+  };
+  const prompt = createPrompt(conversation);
+
+  // ---- the life of a session -----------------------------------------------------------------------------------------------
+
+  async function begin(): Promise<void> {
+    begun = true;
+    for (const repair of p.restored?.repairs ?? []) await append(repair);
+    const context: string[] = [];
+    if (p.setup !== undefined) context.push((await conversation.fire('Setup', { trigger: p.setup }, { signal: closing.signal })).said?.additionalContext ?? '');
+    const started = await conversation.fire('SessionStart', { source: p.source, model: state.get().mainLoopModel }, { signal: closing.signal });
+    context.push(started.said?.additionalContext ?? '');
+    startContext = context.filter((t) => t !== '').map((text): Message => ({ type: 'attachment', uuid: randomUUID(), timestamp: now(), attachment: { kind: 'hook', text, source: 'SessionStart' } }));
+    emit({ type: 'session.started', source: p.source, cwd, model: state.get().mainLoopModel, mode: state.get().toolPermissionContext.mode, tools: conversation.tools().map((t) => t.name) });
+    if (started.said?.initialUserMessage !== undefined && p.source === 'startup') void submit(started.said.initialUserMessage);
+  }
+
+  let pumping: Promise<void> | null = null;
+  const pump = (): Promise<void> => (pumping ??= runAll().finally(() => { pumping = null; }));
+  async function runAll(): Promise<void> {
+    await Promise.resolve(); // several prompts of one tick are queued before the first turn takes one
+    while (queue.length > 0) {
+      const i = Math.max(0, queue.findIndex((q) => q.priority !== 'later'));
+      const [first] = queue.splice(i, 1);
+      await runOne(first!);
+    }
+  }
+
+  async function runOne(first: Queued): Promise<void> {
+    const abort = new AbortController();
+    setMaxListeners(0, abort.signal);
+    const taken: Queued[] = [first];
+    const running = { id: randomUUID(), abort, ids: [first.id], interrupts: [] as ((v: void) => void)[], done: Promise.resolve() as Promise<unknown> };
+    turn = running;
+    const stop = (): void => abort.abort(closing.signal.reason);
+    closing.signal.addEventListener('abort', stop, { once: true });
+    const limit = smallest(overlay.timeMs, kernel.settings().limits.timeMs);
+    const timer = limit === undefined ? undefined : setTimeout(() => abort.abort('timeout'), limit);
+    state.set((s) => ({ ...s, turn: 'running' }));
+    let end: TurnEnd;
+    try {
+      if (!begun) await begin();
+      const { model } = { model: await chooseModel(kernel, currentModel(), overlay.fallbackModel ?? kernel.settings().fallbackModel).then((m) => m.name, () => currentModel() ?? '(none)') };
+      emit({ type: 'turn.started', promptIds: running.ids, model, mode: state.get().toolPermissionContext.mode, cwd, tools: conversation.tools().map((t) => t.name) });
+      await store({ type: 'turn', turnId: running.id, state: 'started' });
+      const blocked = await take(first, running.id, abort.signal);
+      end = blocked ?? (await runTurn(conversation, {
+        turnId: running.id, signal: abort.signal, normalizer, prompt, bytes: bytes as never, open, wantedModel: currentModel,
+        join: async () => {
+          for (let i = queue.findIndex((q) => q.priority === 'next'); i >= 0; i = queue.findIndex((q) => q.priority === 'next')) {
+            const [joined] = queue.splice(i, 1);
+            taken.push(joined!);
+            running.ids.push(joined!.id);
+            emit({ type: 'prompt.joined', promptId: joined!.id });
+            await take(joined!, running.id, abort.signal);
+          }
+        },
+      }));
+    } catch (e) {
+      end = crashed(running.id, e);
+    }
+    clearTimeout(timer);
+    closing.signal.removeEventListener('abort', stop);
+    open = [];
+    try {
+      if (end.reason === 'interrupted') await append({ type: 'user', isMeta: true, uuid: randomUUID(), timestamp: now(), turnId: running.id, message: { role: 'user', content: '[The user interrupted this turn.]' } });
+      await store({ type: 'turn', turnId: running.id, state: 'ended', reason: end.reason });
+      await conversation.sync();
+    } catch (e) {
+      if (!end.isError) end = crashed(running.id, e);
+    }
+    if (running.interrupts.length > 0) {
+      for (const settle of running.interrupts) settle();
+      await new Promise<void>((r) => setImmediate(r)); // who interrupted hears it before the turn's last event
+    }
+    emit({ type: 'turn.ended', end });
+    turn = null;
+    state.set((s) => ({ ...s, turn: 'idle', settings: kernel.settings() }));
+    for (const q of taken) q.settle(end);
+  }
+
+  function crashed(turnId: Uuid, error: unknown): TurnEnd {
+    const e = asTappetError(error);
+    kernel.log({ level: 'error', name: 'session', text: printError(e), code: e.code });
+    return { turnId, reason: 'internal_error', text: e.message, isError: true, stopReason: null, errors: [printError(e)], usage: NO_USAGE, costUSD: 0, numTurns: 0, durationMs: 0, durationApiMs: 0, denials: [] };
+  }
+
+  /** A prompt becomes a message; a turn that ends here was blocked. */
+  async function take(q: Queued, turnId: Uuid, signal: AbortSignal): Promise<TurnEnd | null> {
+    const heard = await conversation.fire('UserPromptSubmit', { prompt: q.prompt, promptId: q.id }, { signal });
+    if (heard.said?.block !== undefined) {
+      await append({ type: 'system', format: 'informational', level: 'warning', content: `The prompt was blocked: ${heard.said.block}`, uuid: randomUUID(), timestamp: now(), turnId });
+      return { turnId, reason: 'blocked', text: `The prompt was blocked: ${heard.said.block}`, isError: false, stopReason: null, errors: [], usage: NO_USAGE, costUSD: 0, numTurns: 0, durationMs: 0, durationApiMs: 0, denials: [] };
+    }
+    for (const m of startContext.splice(0)) await append({ ...m, turnId });
+    const message: UserMessage = { type: 'user', uuid: q.id, timestamp: now(), turnId, ...(q.origin === undefined ? {} : { isMeta: true }), message: { role: 'user', content: q.prompt } };
+    await append(message);
+    if (heard.said?.additionalContext !== undefined) await append({ type: 'attachment', uuid: randomUUID(), timestamp: now(), turnId, attachment: { kind: 'hook', text: heard.said.additionalContext, source: 'UserPromptSubmit' } });
+    return null;
+  }
+  const currentModel = (): string | undefined => wantedModel ?? kernel.settings().model;
+
+  // ---- the port ------------------------------------------------------------------------------------------------------------
+
+  function submit(given: Prompt, o: Parameters<Session['submit']>[1] = {}): Receipt {
+    if (closed !== null) throw new TappetError('E_SESSION_CLOSED');
+    const id = o.id ?? randomUUID();
+    let settle!: (end: TurnEnd) => void;
+    const done = new Promise<TurnEnd>((r) => { settle = r; });
+    if (o.query === false) {
+      void (async () => { if (!begun) await begin(); await append({ type: 'user', uuid: id, timestamp: now(), message: { role: 'user', content: given } }); settle({ turnId: id, reason: 'answered', text: '', isError: false, stopReason: null, errors: [], usage: NO_USAGE, costUSD: 0, numTurns: 0, durationMs: 0, durationApiMs: 0, denials: [] }); })().catch((e: unknown) => settle(crashed(id, e)));
+      return { id, turn: done };
+    }
+    const priority = o.priority ?? 'next';
+    queue.push({ id, prompt: given, priority, origin: o.origin, settle });
+    emit({ type: 'prompt.queued', promptId: id, priority });
+    if (priority === 'now' && turn !== null) turn.abort.abort('superseded');
+    void pump();
+    return { id, turn: done };
+  }
+
+  async function applyUpdates(updates: readonly PermissionUpdate[]): Promise<void> {
+    for (const u of updates) {
+      if (u.type === 'setMode') { await set({ mode: u.mode }); continue; }
+      if ('directories' in u) {
+        const given = u.directories.map((d) => resolve(cwd, d));
+        directories = u.type === 'addDirectories' ? [...new Set([...directories, ...given])] : directories.filter((d) => !given.includes(d));
+        continue;
+      }
+      if (u.behavior === 'allow' && kernel.settings().bounds.permissions?.onlyPolicyAllows === true) continue; // only policy may allow; the call itself was answered by a person
+      const texts = u.rules.map((r) => (r.ruleContent === undefined ? r.toolName : `${r.toolName}(${r.ruleContent})`));
+      const layer = ({ userSettings: 'user', projectSettings: 'project', localSettings: 'local' } as const)[u.destination as 'userSettings'];
+      if (layer !== undefined) {
+        try {
+          await changeRules(kernel.config(), layer, u.behavior, (before) => (u.type === 'removeRules' ? before.filter((r) => !texts.includes(r)) : u.type === 'replaceRules' ? texts : [...before, ...texts.filter((t) => !before.includes(t))]));
+          await kernel.refresh();
+        } catch (e) { emit({ type: 'notice', level: 'error', code: asTappetError(e).code, text: messageOf(e) }); }
+        // A folder that is not trusted lets no allow rule count; the answer still holds for this session.
+        if (u.type !== 'addRules' || u.behavior !== 'allow') continue;
+      }
+      if (u.type !== 'addRules') for (let i = sessionRules.length - 1; i >= 0; i--) { const r = sessionRules[i]!; if (r.source === 'session' && r.behavior === u.behavior && (u.type === 'replaceRules' || texts.includes(r.ruleContent === undefined ? r.toolName : `${r.toolName}(${r.ruleContent})`))) sessionRules.splice(i, 1); }
+      if (u.type !== 'removeRules') sessionRules.push(...u.rules.map((r): SourcedRule => ({ toolName: r.toolName, ...(r.ruleContent === undefined ? {} : { ruleContent: r.ruleContent }), behavior: u.behavior, source: 'session', origin: SESSION_ORIGIN })));
+    }
+    state.set((s) => ({ ...s, toolPermissionContext: { ...s.toolPermissionContext, rules: rules(), additionalDirectories: directories } }));
+  }
+
+  async function set(change: SessionChange): Promise<Awaited<ReturnType<Session['set']>>> {
+    const settings = kernel.settings();
+    const refuse = (refused: string, by = SESSION_ORIGIN): { refused: string; by: typeof by } => ({ refused, by });
+    if (change.mode !== undefined) {
+      if (kernel.registries.permissionModes.get(change.mode) === undefined) return refuse(new TappetError('E_MODE_UNKNOWN', { mode: change.mode, known: kernel.registries.permissionModes.all().map((m) => m.name).join(', ') }).message);
+      const reason = refusal({ path: 'mode', value: change.mode, layer: 'flag', origin: SESSION_ORIGIN }, admission(kernel));
+      if (reason !== null) return refuse(`the mode ${change.mode} is not allowed: ${reason}`, boundOrigin(kernel, 'mode'));
+      if (change.mode === 'bypassPermissions' && state.get().toolPermissionContext.mode !== change.mode && initialMode !== change.mode && overlay.allowBypass !== true) return refuse('bypassPermissions can only be chosen when the session starts, or where --allow-dangerously-skip-permissions was given');
+      if (change.mode !== state.get().toolPermissionContext.mode) {
+        setMode(change.mode);
+        await store({ type: 'permission-mode', mode: change.mode });
+        emit({ type: 'state.changed', mode: change.mode });
+        await append({ type: 'system', format: 'mode_changed', level: 'info', content: `The permission mode is now ${change.mode}.`, uuid: randomUUID(), timestamp: now(), data: { mode: change.mode } });
+      }
+    }
+    if (change.model !== undefined) {
+      if (change.model !== null) {
+        const reason = refusal({ path: 'model', value: change.model, layer: 'flag', origin: SESSION_ORIGIN }, admission(kernel));
+        if (reason !== null) return refuse(`the model ${change.model} is not allowed: ${reason}`, boundOrigin(kernel, 'model'));
+        try { await chooseModel(kernel, change.model); } catch (e) { return refuse(messageOf(e)); }
+      }
+      wantedModel = change.model ?? undefined;
+      const name = await chooseModel(kernel, currentModel()).then((m) => m.name, () => currentModel() ?? '(none)');
+      state.set((s) => ({ ...s, mainLoopModel: name }));
+      if (change.model !== null) await store({ type: 'model', model: change.model });
+      emit({ type: 'state.changed', model: name });
+      await append({ type: 'system', format: 'model_changed', level: 'info', content: `The model is now ${name}.`, uuid: randomUUID(), timestamp: now(), data: { model: name } });
+    }
+    if (change.effort !== undefined) overlay = { ...overlay, effort: change.effort };
+    if (change.thinking !== undefined) overlay = { ...overlay, thinking: change.thinking === null ? undefined : change.thinking === 0 ? false : change.thinking };
+    if (change.title !== undefined) {
+      state.set((s) => ({ ...s, title: change.title! }));
+      await store({ type: 'custom-title', customTitle: change.title });
+      emit({ type: 'state.changed', title: change.title });
+    }
+    if (change.directories !== undefined) {
+      directories = change.directories.map((d) => resolve(cwd, d));
+      state.set((s) => ({ ...s, toolPermissionContext: { ...s.toolPermissionContext, additionalDirectories: directories } }));
+    }
+    return { applied: { ...change, ...(settings === kernel.settings() ? {} : {}) } };
+  }
+
+  const internals: SessionInternals = { conversation, events, parts: p, leaf: () => leaf };
+  const session: Session = {
+    id: p.id,
+    state: { get: () => state.get(), subscribe: (select, fn) => state.subscribe(select, fn) },
+    events: (o = {}) => events.read({ from: o.from ?? 'now', wants: o.tree === true && agentId === null ? () => true : (e) => e.agentId === agentId }),
+    async *history() { for (const m of messages) yield m; },
+    submit,
+    withdraw(id) {
+      const i = queue.findIndex((q) => q.id === id);
+      if (i < 0) return false;
+      const [gone] = queue.splice(i, 1);
+      emit({ type: 'prompt.withdrawn', promptId: id });
+      gone!.settle({ turnId: id, reason: 'interrupted', text: 'The prompt was withdrawn.', isError: true, stopReason: null, errors: [], usage: NO_USAGE, costUSD: 0, numTurns: 0, durationMs: 0, durationApiMs: 0, denials: [] });
+      return true;
+    },
+    answer: (id: Uuid, answer: Answer) => desk.answer(id, answer),
+    async interrupt(o) {
+      if (o.queued === 'drop') for (const q of [...queue]) session.withdraw(q.id);
+      const running = turn;
+      if (running !== null) {
+        const settled = new Promise<void>((r) => running.interrupts.push(r));
+        running.abort.abort(o.reason);
+        await settled;
+      }
+      return { stillQueued: queue.map((q) => q.id) };
+    },
+    set,
+    async control(name, input) {
+      const control = kernel.registries.controls.get(name as string);
+      if (control === undefined) throw new TappetError('E_CONTROL_UNKNOWN', { name, known: kernel.registries.controls.all().map((c) => c.name).join(', ') || 'none' });
+      const checked = await checkedSchema(control.input, `input of control ${String(name)}`).check(input);
+      if ('problems' in checked) throw new TappetError('E_USAGE', { message: `${String(name)}: ${checked.problems.join('; ')}` });
+      return (await control.run(session, checked.value)) as never;
+    },
+    async attach(host) {
+      hosts.delete(host);
+      hosts.set(host, true);
+      return () => { hosts.delete(host); };
+    },
+    fork: (o) => p.fork({ from: internals, at: o.at, agent: o.agent, cwd: o.cwd }),
+    close(o = {}) {
+      return (closed ??= (async () => {
+        if (o.drain !== true) {
+          for (const q of [...queue]) session.withdraw(q.id);
+          if (turn !== null) await session.interrupt({ reason: 'closed', queued: 'drop' });
+        }
+        while (pumping !== null) await pumping;
+        if (begun) await conversation.fire('SessionEnd', { reason: 'other' }, { signal: new AbortController().signal });
+        closing.abort(new Error('the session is closed'));
+        if (p.parent === undefined) { desk.close(); await Promise.allSettled(resources); }
+        await p.log?.close();
+        emit({ type: 'session.closed', reason: 'closed' });
+        if (p.parent === undefined) events.close();
+        await p.onClose();
+      })());
+    },
+  };
+  SESSIONS.set(session, internals);
+  return session;
+}
+
+/** What open.ts needs of a session that it made. */
+const SESSIONS = new WeakMap<Session, SessionInternals>();
+export const internalsOf = (session: Session): SessionInternals | undefined => SESSIONS.get(session);
+
+export function adjudicatorsFor(parent: Conversation): readonly ParentAdjudicator[] {
+  return [freeze(parent, parent.messages()), ...parent.ancestors];
+}
+
+const SESSION_ORIGIN = makeOrigin('flag', '(session)');
+const HOST_ORIGIN = makeOrigin('flag', '(host)');
+const now = (): string => new Date().toISOString();
+const smallest = (a: number | undefined, b: number | undefined): number | undefined => (a === undefined ? b : b === undefined ? a : Math.min(a, b));
+/** Where the configured mode does not exist nothing runs. */
+const DENIES_ALL: PermissionMode = { name: '(none)', title: 'No mode', judge: () => ({ behavior: 'deny', message: 'the configured permission mode does not exist here' }) };
+const NO_FILES = new Proxy({}, { get: () => async () => { throw new TappetError('E_INTERNAL', { message: 'no execution target is there to reach files', do: 'switch the plugin targets/host on' }); } }) as never;
+const real = (dir: string): string => { try { return realpathSync(dir); } catch { return resolve(dir); } };
+
+function flagRules(o: FlagLayer): SourcedRule[] {
+  const make = (texts: readonly string[] | undefined, behavior: 'allow' | 'deny', flag: string): SourcedRule[] => (texts ?? []).map((text) => {
+    const rule = parseRule(text);
+    if (rule === null) throw new TappetError('E_CONFIG_RULE', { rule: text, where: flag });
+    return { ...rule, behavior, source: 'cliArg', origin: makeOrigin('flag', flag) };
+  });
+  return [...make(o.allow, 'allow', '--allowedTools'), ...make(o.deny, 'deny', '--disallowedTools')];
+}
+const admission = (kernel: Kernel) => ({ trusted: true, bounds: kernel.settings().bounds, boundOrigin: (path: string) => kernel.config().chain(path.replace('bounds.', '')).find((l) => l.status === 'bound')?.origin ?? null });
+const boundOrigin = (kernel: Kernel, key: string) => kernel.config().chain(key).find((l) => l.status === 'bound')?.origin ?? SESSION_ORIGIN;
+
+/** @throws E_MODE_UNKNOWN, E_SET_REFUSED */
+function firstMode(p: SessionParts): string {
+  const { kernel } = p;
+  const resumed = p.restored?.mode;
+  // A resumed session keeps its mode, but for the two that must be chosen anew.
+  const wanted = p.overlay.mode ?? (resumed !== null && resumed !== undefined && resumed !== 'plan' && resumed !== 'bypassPermissions' ? resumed : undefined) ?? kernel.settings().mode;
+  if (kernel.registries.permissionModes.get(wanted) === undefined) throw new TappetError('E_MODE_UNKNOWN', { mode: wanted, known: kernel.registries.permissionModes.all().map((m) => m.name).join(', ') || 'none is switched on', where: kernel.config().chain('mode').find((l) => l.status === 'counts')?.origin });
+  if (p.overlay.mode !== undefined) {
+    const reason = refusal({ path: 'mode', value: wanted, layer: 'flag', origin: makeOrigin('flag', '--permission-mode') }, admission(kernel));
+    if (reason !== null) throw new TappetError('E_SET_REFUSED', { message: `--permission-mode ${wanted}: ${reason}`, where: boundOrigin(kernel, 'mode') });
+  }
+  return wanted;
+}
+async function temporaryFolder(kernel: Kernel, id: string): Promise<string> {
+  const { mkdir } = await import('node:fs/promises');
+  const { join } = await import('node:path');
+  const folder = join(kernel.places.state, 'outputs', id);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  return folder;
+}

@@ -1,0 +1,22 @@
+/** How the transport fails: a plain error that carries the fault by name. The kit knows no kernel; a provider throws `faultError(error.fault, error)`. */
+import type { FaultKind, ModelFault } from '../../schemas/index.ts';
+
+export interface TransportError extends Error { readonly fault: ModelFault }
+export type TransportKind = Extract<FaultKind, 'connection' | 'timeout_first_byte' | 'timeout_between_bytes' | 'aborted' | 'broken_stream'>;
+
+export const transportError = (fault: ModelFault & { readonly kind: TransportKind }, cause?: unknown): TransportError =>
+  Object.assign(new Error(fault.message, cause === undefined ? undefined : { cause }), { name: 'TransportError', fault });
+/** The fault of an error that the transport threw; `null` for any other error. */
+export const transportFault = (e: unknown): ModelFault | null => (e instanceof Error && e.name === 'TransportError' ? (e as TransportError).fault : null);
+
+/** What went wrong below HTTP, in words: without addresses' credentials, with what to do where that is known. */
+export function connectionTrouble(e: unknown, where: string): { readonly message: string; readonly transient: boolean } {
+  const { code = '', message = '' } = (e ?? {}) as { code?: string; message?: string };
+  if (/CERT|SELF_SIGNED|ISSUER|ERR_TLS|UNABLE_TO_VERIFY/.test(code)) return { message: `${where} shows a certificate that cannot be trusted (${code}); behind a company proxy, set providers.NAME.caFile`, transient: false };
+  if (code === 'ENOENT' || code === 'EACCES') return { message, transient: false };
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return { message: `the name of ${where} cannot be resolved (${code})`, transient: true };
+  if (code === 'ECONNREFUSED') return { message: `nothing listens at ${where} (${code})`, transient: true };
+  if (code === 'ECONNRESET' || code === 'EPIPE') return { message: `${where} closed the connection before it answered (${code})`, transient: true };
+  if (code.startsWith('HPE_')) return { message: `what answers at ${where} does not speak HTTP (${code})`, transient: false };
+  return { message: `no connection to ${where}: ${[code, message].filter((s) => s !== '').join(' ') || 'unknown cause'}`, transient: true };
+}

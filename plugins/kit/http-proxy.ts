@@ -1,0 +1,70 @@
+/** Whether a request goes through a proxy, and the tunnel through it. */
+import { BlockList, isIP } from 'node:net';
+import type { Duplex } from 'node:stream';
+
+export interface ProxyOptions { readonly proxy?: string | undefined; readonly noProxy?: string | undefined; readonly env: Readonly<Record<string, string | undefined>> }
+
+/** The configuration's word counts before the environment's. The environment's proxy is never used for this very machine: it could not reach it. */
+export function proxyFor(target: URL, o: ProxyOptions): URL | null {
+  const env = (name: string): string | undefined => o.env[name.toLowerCase()] || o.env[name] || undefined;
+  const said = o.proxy ?? env(target.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY') ?? env('ALL_PROXY');
+  if (said === undefined || excepted(target, o.noProxy ?? env('NO_PROXY') ?? '')) return null;
+  if (o.proxy === undefined && isLoopback(bare(target.hostname))) return null;
+  const proxy = URL.canParse(said) && /^\w+:\/\//.test(said) ? new URL(said) : URL.canParse(`http://${said}`) ? new URL(`http://${said}`) : null;
+  if (proxy === null) throw new Error('the proxy is no URL: write http://host:port');
+  if (proxy.protocol !== 'http:' && proxy.protocol !== 'https:') throw new Error(`a proxy must be reached by http or https, not ${proxy.protocol.slice(0, -1)}`);
+  return proxy;
+}
+
+const bare = (hostname: string): string => hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '').toLowerCase();
+const isLoopback = (host: string): boolean => host === 'localhost' || host.endsWith('.localhost') || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+
+/** `*`, `host`, `.domain`, `*.domain`, `host:port`, `10.0.0.0/8`. */
+function excepted(target: URL, list: string): boolean {
+  const host = bare(target.hostname);
+  const port = target.port || (target.protocol === 'https:' ? '443' : '80');
+  return list.split(/[\s,]+/).filter((s) => s !== '').some((entry) => {
+    if (entry === '*') return true;
+    const net = /^(.+)\/(\d{1,3})$/.exec(entry);
+    if (net !== null) return inSubnet(host, net[1]!, Number(net[2]));
+    const withPort = isIP(entry) === 6 ? null : /^(.+):(\d+)$/.exec(entry);
+    if (withPort !== null && withPort[2] !== port) return false;
+    const name = bare(withPort?.[1] ?? entry).replace(/^\*?\./, '');
+    return name !== '' && (host === name || (isIP(host) === 0 && host.endsWith(`.${name}`)));
+  });
+}
+
+function inSubnet(host: string, net: string, bits: number): boolean {
+  const family = isIP(net);
+  if (family === 0 || isIP(host) !== family || bits > (family === 4 ? 32 : 128)) return false;
+  const list = new BlockList();
+  list.addSubnet(net, bits, family === 4 ? 'ipv4' : 'ipv6');
+  return list.check(host, family === 4 ? 'ipv4' : 'ipv6');
+}
+
+export function proxyHeaders(proxy: URL): Record<string, string> {
+  if (proxy.username === '') return {};
+  return { 'proxy-authorization': `Basic ${Buffer.from(`${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`).toString('base64')}` };
+}
+
+/** A socket that ends at `host:port` behind the proxy. */
+export async function tunnel(proxy: URL, authority: string, signal: AbortSignal | undefined): Promise<Duplex> {
+  const { request } = proxy.protocol === 'https:' ? await import('node:https') : await import('node:http');
+  return new Promise((resolve, reject) => {
+    const req = request({
+      method: 'CONNECT', host: bare(proxy.hostname), port: proxy.port || (proxy.protocol === 'https:' ? 443 : 80), path: authority, headers: { host: authority, ...proxyHeaders(proxy) }, agent: false,
+      ...(signal === undefined ? {} : { signal }),
+    });
+    req.once('connect', (res, socket, head) => {
+      if (res.statusCode === 200) {
+        if (head.length > 0) socket.unshift(head);
+        return resolve(socket);
+      }
+      socket.destroy();
+      reject(new Error(`the proxy ${proxy.host} refused the way to ${authority}: ${res.statusCode} ${res.statusMessage ?? ''}`.trim()));
+    });
+    req.once('response', (res) => { res.destroy(); reject(new Error(`the proxy ${proxy.host} does not open tunnels: ${res.statusCode}`)); });
+    req.once('error', (cause) => reject(new Error(`the proxy ${proxy.host} cannot be reached: ${(cause as NodeJS.ErrnoException).code ?? cause.message}`, { cause })));
+    req.end();
+  });
+}

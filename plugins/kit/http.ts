@@ -1,0 +1,194 @@
+/** A lean HTTP client for streamed model answers: one server, kept connections, limits on silence. All failures are `TransportError`s. */
+import type { ClientRequest, IncomingMessage } from 'node:http';
+import type { Readable } from 'node:stream';
+import type { ModelFault } from '../../schemas/index.ts';
+import { connectionTrouble, transportError } from './http-fault.ts';
+import type { TransportError, TransportKind } from './http-fault.ts';
+import { openLane } from './http-lane.ts';
+import type { Lane, LaneOptions } from './http-lane.ts';
+import { sseEvents } from './sse.ts';
+import type { SseEvent } from './sse.ts';
+
+export interface HttpClientOptions extends LaneOptions {
+  /** Named in faults. */
+  readonly provider: string;
+  /** Sent with every request. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Milliseconds until the head of an answer; 120 s. */
+  readonly firstByteMs?: number | undefined;
+  /** Milliseconds between two events; comments and pings are none; 90 s. */
+  readonly betweenBytesMs?: number | undefined;
+}
+export interface HttpRequest {
+  readonly method?: string | undefined;
+  /** Behind the base URL; begins with a slash, may have a query. */
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly body?: readonly Uint8Array[] | undefined;
+  readonly signal: AbortSignal;
+  /** Named in faults. */
+  readonly model: string;
+  /** Events that only say "still here": swallowed, and no sign of life. */
+  readonly isPing?: ((e: SseEvent) => boolean) | undefined;
+}
+export interface HttpAnswer {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Once, instead of `text`. */
+  readonly events: AsyncIterable<SseEvent>;
+  /** The body, cut behind `cap` bytes (64 KiB: an error's text needs no more). */
+  text(cap?: number): Promise<string>;
+}
+export interface HttpClient {
+  stream(o: HttpRequest): Promise<HttpAnswer>;
+  /** `body` is `undefined` where the text is no JSON. */
+  json(o: HttpRequest): Promise<{ readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly text: string; readonly body: unknown }>;
+  close(): void;
+}
+
+const ERROR_TEXT_BYTES = 64 * 1024;
+const JSON_BYTES = 64 * 1024 * 1024;
+/** A connection whose reader left early may finish its answer for so long, and be used again. */
+const GRACE_MS = 250;
+
+export function createHttpClient(options: HttpClientOptions): HttpClient {
+  const { provider, firstByteMs = 120_000, betweenBytesMs = 90_000 } = options;
+  let opened: Promise<Lane> | undefined;
+  const lane = (): Promise<Lane> => (opened ??= openLane(options).catch((e: unknown) => { opened = undefined; throw e; }));
+  const where = URL.canParse(options.baseUrl) ? new URL(options.baseUrl).host : 'the base URL';
+
+  const stream = async (o: HttpRequest): Promise<HttpAnswer> => {
+    const fail = (kind: TransportKind, message: string, cause?: unknown, transient = kind !== 'aborted'): TransportError => transportError({ kind, message, provider, model: o.model, transient } satisfies ModelFault, cause);
+    const aborted = (): TransportError => fail('aborted', 'the request was stopped');
+    if (o.signal.aborted) throw aborted();
+    const cut = new AbortController();
+    let stopped: TransportError | undefined;
+    let req: ClientRequest | undefined;
+    let res: IncomingMessage | undefined;
+    const stop = (why: TransportError): void => {
+      stopped ??= why;
+      res?.destroy(stopped);
+      req?.destroy(stopped);
+      cut.abort();
+    };
+    const onAbort = (): void => stop(aborted());
+    o.signal.addEventListener('abort', onAbort, { once: true });
+    const release = (): void => o.signal.removeEventListener('abort', onAbort);
+    const first = setTimeout(() => stop(fail('timeout_first_byte', `${where} did not begin to answer in ${seconds(firstByteMs)} s`)), firstByteMs);
+    try {
+      const way = await lane();
+      const body = Buffer.concat(o.body ?? []);
+      const method = o.method ?? 'POST';
+      const headers = { 'accept-encoding': 'identity', 'user-agent': 'tappet', ...options.headers, ...o.headers, ...(method === 'GET' ? {} : { 'content-length': String(body.length) }) };
+      for (let again = false; res === undefined; again = true) {
+        if (stopped !== undefined) throw stopped;
+        req = way.request({ method, path: o.path, headers, cut: cut.signal });
+        const got = await answerOf(req, body);
+        if (got.res !== undefined) res = got.res;
+        else if (stopped !== undefined) throw stopped;
+        // The server had closed a kept connection while we took it: nothing was begun there.
+        else if (got.stale && !again) way.dropIdle();
+        else throw got.error;
+      }
+    } catch (e) {
+      release();
+      if (stopped !== undefined) throw stopped;
+      const { message, transient } = connectionTrouble(e, where);
+      throw fail('connection', message, e, transient);
+    } finally {
+      clearTimeout(first);
+    }
+    const answer = res;
+    answer.once('close', release);
+    const broken = (e: unknown): TransportError => stopped ?? fail('broken_stream', `${where} broke off in the middle of its answer (${(e as NodeJS.ErrnoException).code ?? (e as Error).message})`, e);
+    const silent = (): void => stop(fail('timeout_between_bytes', `${where} went silent in the middle of its answer for ${seconds(betweenBytesMs)} s`));
+
+    async function* events(): AsyncGenerator<SseEvent, void, void> {
+      const content = await decoded(answer);
+      let timer = setTimeout(silent, betweenBytesMs);
+      try {
+        for await (const e of sseEvents(content.iterator({ destroyOnReturn: false }))) {
+          if (stopped !== undefined) throw stopped;
+          if (o.isPing === undefined ? e.event === 'ping' : o.isPing(e)) continue;
+          clearTimeout(timer);
+          yield e;
+          timer = setTimeout(silent, betweenBytesMs);
+        }
+        if (stopped !== undefined) throw stopped;
+      } catch (e) {
+        throw broken(e);
+      } finally {
+        clearTimeout(timer);
+        if (!content.readableEnded && !content.destroyed) {
+          setTimeout(() => answer.destroy(), GRACE_MS).unref();
+          content.on('error', () => { /* nobody reads it any more */ }).resume();
+        }
+      }
+    }
+    return {
+      status: answer.statusCode ?? 0,
+      headers: Object.fromEntries(Object.entries(answer.headers).map(([k, v]) => [k, Array.isArray(v) ? v.join(', ') : (v ?? '')])),
+      events: { [Symbol.asyncIterator]: events },
+      async text(cap = ERROR_TEXT_BYTES) {
+        let timer = setTimeout(silent, betweenBytesMs);
+        const parts: Buffer[] = [];
+        let size = 0;
+        try {
+          for await (const chunk of await decoded(answer)) {
+            clearTimeout(timer);
+            parts.push(chunk as Buffer);
+            size += (chunk as Buffer).length;
+            if (size >= cap) break;
+            timer = setTimeout(silent, betweenBytesMs);
+          }
+          if (stopped !== undefined) throw stopped;
+        } catch (e) {
+          throw broken(e);
+        } finally {
+          clearTimeout(timer);
+        }
+        return Buffer.concat(parts).subarray(0, cap).toString('utf8');
+      },
+    };
+  };
+
+  return {
+    stream,
+    async json(o) {
+      const { status, headers, text } = await stream(o);
+      const said = await text(JSON_BYTES);
+      let body: unknown;
+      try { body = JSON.parse(said); } catch { body = undefined; }
+      return { status, headers, text: said, body };
+    },
+    close() { void opened?.then((l) => l.close(), () => { /* never opened */ }); },
+  };
+}
+
+const seconds = (ms: number): string => String(Math.round(ms / 100) / 10);
+
+/** Settles at the head of the answer or at the first error. `stale`: a kept connection was closed before any byte of an answer. */
+function answerOf(req: ClientRequest, body: Buffer): Promise<{ res: IncomingMessage } | { res?: undefined; error: NodeJS.ErrnoException; stale: boolean }> {
+  return new Promise((resolve) => {
+    let before = 0;
+    req.once('socket', (s) => { before = s.bytesRead; });
+    req.once('response', (res) => resolve({ res }));
+    // Stays: a later error of the connection reaches the reader through the answer itself.
+    req.on('error', (error: NodeJS.ErrnoException) => resolve({ error, stale: req.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE') && (req.socket?.bytesRead ?? 0) === before }));
+    req.end(body);
+  });
+}
+
+/** The bytes as they were before the server compressed them. */
+async function decoded(res: IncomingMessage): Promise<Readable> {
+  const coding = (res.headers['content-encoding'] ?? '').trim().toLowerCase();
+  if (coding === '' || coding === 'identity') return res;
+  const { createBrotliDecompress, createGunzip, createInflate, constants } = await import('node:zlib');
+  const flush = { flush: constants.Z_SYNC_FLUSH, finishFlush: constants.Z_SYNC_FLUSH };
+  const decoder = coding === 'gzip' || coding === 'x-gzip' ? createGunzip(flush) : coding === 'deflate' ? createInflate(flush)
+    : coding === 'br' ? createBrotliDecompress({ flush: constants.BROTLI_OPERATION_FLUSH, finishFlush: constants.BROTLI_OPERATION_FLUSH }) : null;
+  if (decoder === null) throw new Error(`the answer is compressed in an unknown way: ${coding}`);
+  const { pipeline } = await import('node:stream');
+  return pipeline(res, decoder, () => { /* the reader of the decoder sees the error */ });
+}

@@ -1,0 +1,192 @@
+/** A provider for one server: requests from cached parts, a second try without what the server refuses, answers as events. */
+import { faultError, messageOf } from 'tappet/kernel';
+import { callIdsIn, clientOptions, countOf, createHttpClient, findModel, isRecord, keySource, transportFault } from 'tappet/kit';
+import type { HttpAnswer, SseEvent } from 'tappet/kit';
+import type { EncodedMessage, ModelEvent, ModelInfo, ModelProvider, ModelRequest, NormalizedMessage, ToolSpec } from 'tappet/schemas';
+import { chatEvents, wholeCompletion } from './chat.ts';
+import { chatFrame, chatMessagesOf } from './chat-request.ts';
+import { mannerKey } from './content.ts';
+import type { Frame, Manner } from './content.ts';
+import { faultFor, refusalIn, refusalOf } from './faults.ts';
+import { reliefFor } from './relief.ts';
+import type { Relief } from './relief.ts';
+import { itemsOf, responsesFrame } from './responses-request.ts';
+import { responsesEvents, wholeResponse } from './responses.ts';
+import { endpoint } from './server.ts';
+import type { Server } from './server.ts';
+import { failed } from './stream.ts';
+import type { Answering, Failing } from './stream.ts';
+
+/** How long a server of this machine has to say that it is there. */
+const PROBE_MS = 2_000;
+const COMMA = Buffer.from(',');
+
+export function providerFor(server: Server, models: readonly ModelInfo[], unknown: Omit<ModelInfo, 'id'>, env: Readonly<Record<string, string | undefined>>): { readonly provider: ModelProvider; close(): void } {
+  const { name, wire } = server;
+  const client = createHttpClient(clientOptions({ provider: name, settings: server.settings, baseUrl: server.baseUrl, env, headers: server.headers }));
+  const key = keySource(server.settings, env, server.keys);
+  const home: Manner = { images: true, documents: server.vendor || name === 'openai', shortIds: false, reasoning: wire === 'responses' };
+  let served: readonly ModelInfo[] = [];
+
+  /** What each model's server was found to refuse. */
+  const learnt = new Map<string, Set<Relief>>();
+  /** Messages whose reasoning the server does not know any more. */
+  const stale = new WeakSet<NormalizedMessage>();
+  const rewritten = new WeakMap<NormalizedMessage, Map<string, Uint8Array>>();
+  const toolsMade = new WeakMap<readonly ToolSpec[], string>();
+
+  const write = (message: NormalizedMessage, manner: Manner): Uint8Array =>
+    Buffer.from((wire === 'responses' ? itemsOf(message, name, manner) : chatMessagesOf(message, name, manner)).map((i) => JSON.stringify(i)).join(','));
+  const bytesOf = ({ message, bytes }: EncodedMessage, manner: Manner): Uint8Array => {
+    const files = hasFiles(message) ? manner : home;
+    const mine: Manner = { ...manner, images: files.images, documents: files.documents, reasoning: manner.reasoning && !stale.has(message) };
+    const how = mannerKey(mine);
+    if (how === mannerKey(home)) return bytes;
+    const known = rewritten.get(message) ?? new Map<string, Uint8Array>();
+    rewritten.set(message, known);
+    const made = known.get(how) ?? write(message, mine);
+    known.set(how, made);
+    return made;
+  };
+  const infoOf = (model: string): ModelInfo => findModel(models, model) ?? findModel(models, model.replace(/-\d{4}-\d{2}-\d{2}$/, '')) ?? findModel(served, model)
+    ?? { id: model, ...unknown, ...(server.vendor && /^(?:o\d|gpt-(?:[5-9]|\d\d))/.test(model) ? { can: ['tools', 'images', 'thinking', 'effort'] as const } : {}) };
+
+  const fail = (fault: Failing, model: string, cause?: unknown): Error => faultError({ provider: name, model, ...fault }, cause);
+  const asOurs = (e: unknown): unknown => {
+    const fault = transportFault(e);
+    return fault === null ? e : faultError(fault, e);
+  };
+  const authorised = async (model: string): Promise<Record<string, string>> => {
+    let secret: string | null;
+    try { secret = await key.get(); } catch (e) { throw fail(failed('auth', messageOf(e), false), model, e); }
+    if (secret === null && server.keyNeeded) throw fail(failed('auth', key.missing() ?? `there is no key for ${name}`, false), model);
+    return secret === null ? {} : server.azure === null ? { authorization: `Bearer ${secret}` } : { 'api-key': secret };
+  };
+  const pathOf = (model: string): string => endpoint(server, wire === 'responses' ? 'responses' : 'chat/completions', model);
+
+  const frame = (request: ModelRequest, info: ModelInfo, without: ReadonlySet<Relief>): Frame => {
+    const tools = (make: (tools: readonly ToolSpec[]) => string): string => {
+      const made = toolsMade.get(request.tools) ?? make(request.tools);
+      toolsMade.set(request.tools, made);
+      return made;
+    };
+    const o = { request, server, model: server.azure?.deployment ?? info.id, info, without, tools };
+    return wire === 'responses' ? responsesFrame(o) : chatFrame(o);
+  };
+  const bodyOf = (frame: Frame, request: ModelRequest, manner: Manner): Uint8Array[] => {
+    const parts = [Buffer.from(frame.first), ...request.messages.map((m) => bytesOf(m, manner))].filter((p) => p.length > 0);
+    return [Buffer.from(frame.head), ...parts.flatMap((p, i) => (i === 0 ? [p] : [COMMA, p])), Buffer.from(frame.tail)];
+  };
+  const mannerOf = (info: ModelInfo, without: ReadonlySet<Relief>): Manner => ({
+    images: !without.has('files') && (info.can?.includes('images') ?? true),
+    documents: !without.has('files') && (info.can?.includes('documents') ?? home.documents),
+    shortIds: without.has('long_ids'),
+    reasoning: wire === 'responses' || (without.has('reasoning_back') && !without.has('reasoning_kept')),
+  });
+
+  async function* stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelEvent, void, void> {
+    const info = infoOf(request.model);
+    const without = learnt.get(info.id) ?? new Set<Relief>();
+    learnt.set(info.id, without);
+    const tried = new Set(without);
+    const notices: string[] = [];
+    let answer: HttpAnswer;
+    for (;;) {
+      const made = frame(request, info, without);
+      const manner = mannerOf(info, without);
+      answer = await client.stream({
+        path: pathOf(info.id), headers: { ...await authorised(info.id), 'content-type': 'application/json', accept: 'text/event-stream' },
+        body: bodyOf(made, request, manner), signal, model: info.id, isPing: (e) => e.event === 'ping' || e.event === 'keepalive',
+      });
+      if (answer.status >= 200 && answer.status < 300) break;
+      const refusal = refusalOf(answer.status, answer.headers, await answer.text());
+      const sent = (manner.images || manner.documents) && request.messages.some(({ message }) => hasFiles(message)) ? new Set([...made.fields, 'files']) : made.fields;
+      const rule = reliefFor(refusal, sent, tried);
+      if (rule === null) {
+        if (answer.status === 401) key.forget();
+        throw faultError(faultFor(refusal, name, info.id));
+      }
+      tried.add(rule.relief);
+      if (rule.relief === 'stale_reasoning') for (const { message } of request.messages) stale.add(message);
+      else without.add(rule.relief);
+      if (rule.notice !== '') notices.push(rule.notice);
+    }
+    for (const text of notices) yield { type: 'notice', code: 'left_out', text };
+
+    const context: Answering = {
+      provider: name, model: info.id, tools: request.tools,
+      takenIds: () => callIdsIn(request),
+      fail: (fault) => fail(fault, info.id),
+      failAs: (error) => faultError(faultFor(refusalIn(error, undefined, answer.headers), name, info.id)),
+    };
+    const kind = answer.headers['content-type'] ?? '';
+    if (/text\/html/i.test(kind)) throw context.fail(failed('connection', `what answers at ${server.baseUrl} is a web page and no model: check the base URL`, false));
+    const events = /application\/json/i.test(kind) ? whole(answer, context) : answer.events;
+    yield* wire === 'responses' ? responsesEvents(events, context) : chatEvents(events, context);
+  }
+
+  async function* whole(answer: HttpAnswer, o: Answering): AsyncGenerator<SseEvent, void, void> {
+    const text = await answer.text(Number.MAX_SAFE_INTEGER);
+    let body: unknown;
+    try { body = JSON.parse(text); } catch { throw o.fail(failed('broken_stream', 'the answer is neither a stream nor JSON', true)); }
+    yield* wire === 'responses' ? wholeResponse(body) : wholeCompletion(body);
+  }
+
+  const provider: ModelProvider = {
+    name,
+    models: () => [...models, ...served.filter((m) => findModel(models, m.id) === undefined)],
+    async available() {
+      if (server.keyNeeded) {
+        const missing = key.missing();
+        if (missing !== null) return missing;
+      }
+      if (!server.loopback) return null;
+      try {
+        const { status, body } = await client.json({ method: 'GET', path: endpoint(server, 'models', ''), headers: await authorised(''), signal: AbortSignal.timeout(PROBE_MS), model: '' });
+        if (status < 300) served = servedModels(body, unknown);
+        return status === 401 || status === 403 ? `the server at ${server.baseUrl} refuses the key` : null;
+      } catch (e) {
+        return `no server answers at ${server.baseUrl} (${messageOf(e)})`;
+      }
+    },
+    encode: (message) => write(message, home),
+    async *stream(request, signal) {
+      try {
+        yield* stream(request, signal);
+      } catch (e) {
+        throw asOurs(e);
+      }
+    },
+    ...(wire === 'responses' && server.vendor ? {
+      async countTokens(request: ModelRequest, signal: AbortSignal): Promise<number> {
+        const info = infoOf(request.model);
+        const without = new Set<Relief>([...(learnt.get(info.id) ?? []), 'store', 'prompt_cache_key', 'max_tokens', 'encrypted', 'summary']);
+        const { head, ...rest } = frame(request, info, without);
+        try {
+          const { status, headers, text, body } = await client.json({
+            path: endpoint(server, 'responses/input_tokens', info.id), headers: { ...await authorised(info.id), 'content-type': 'application/json' },
+            body: bodyOf({ ...rest, head: head.replace('"stream":true,', '').replace(',"stream":true', '') }, request, mannerOf(info, without)), signal, model: info.id,
+          });
+          if (status >= 300 || !isRecord(body)) throw faultError(faultFor(refusalOf(status, headers, text), name, info.id));
+          return countOf(body.input_tokens);
+        } catch (e) {
+          throw asOurs(e);
+        }
+      },
+    } : {}),
+  };
+  return { provider, close: () => client.close() };
+}
+
+const hasFiles = (message: NormalizedMessage): boolean => message.content.some((b) => b.type === 'image' || b.type === 'document' || (b.type === 'tool_result' && typeof b.content !== 'string' && b.content.some((c) => c.type !== 'text')));
+
+/** What a server of one's own says that it serves; some name their windows. */
+function servedModels(body: unknown, unknown: Omit<ModelInfo, 'id'>): readonly ModelInfo[] {
+  const list = isRecord(body) && Array.isArray(body.data) ? body.data.filter(isRecord) : [];
+  return list.flatMap((m) => {
+    if (typeof m.id !== 'string' || m.id === '') return [];
+    const meta = isRecord(m.meta) ? m.meta : {};
+    const window = countOf(m.max_model_len) || countOf(m.max_context_length) || countOf(m.context_length) || countOf(meta.n_ctx) || countOf(meta.n_ctx_train);
+    return [{ id: m.id, ...unknown, ...(window === 0 ? {} : { contextWindow: window, maxOutputTokens: Math.min(unknown.maxOutputTokens, window) }) }];
+  });
+}
