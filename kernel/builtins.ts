@@ -17,6 +17,8 @@ export interface Builtins {
   readonly names: () => Promise<readonly string[]>;
   /** What a third party's plugin imports by name. */
   face(): Promise<Face>;
+  /** JSON Schemas of the built-in tools, made at build. */
+  readonly toolSchemas?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 }
 
 /** Straight from the repository: development and tests. */

@@ -24,7 +24,7 @@ const EARLY = {
   debug: { type: 'boolean' }, verbose: { type: 'boolean' }, version: { type: 'boolean', short: 'v' },
 } as const;
 
-export interface MainOptions { readonly argv: readonly string[]; readonly cwd: string; readonly env: Readonly<Record<string, string | undefined>>; readonly io: Io; readonly builtins: Builtins; /** Tests only. */ readonly policy?: BootOptions['policy']; readonly onSignal?: (fn: (signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP') => void) => () => void }
+export interface MainOptions { readonly argv: readonly string[]; readonly cwd: string; readonly env: Readonly<Record<string, string | undefined>>; readonly io: Io; readonly builtins: Builtins; /** Tests only. */ readonly policy?: BootOptions['policy'] }
 
 /** The exit code; never throws. */
 export async function main(o: MainOptions): Promise<number> {

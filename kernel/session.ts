@@ -4,21 +4,20 @@ import { setMaxListeners } from 'node:events';
 import { realpathSync } from 'node:fs';
 import { isAbsolute, resolve } from 'node:path';
 import type {
-  Answer, AppState, AssistantMessage, EventBody, FactLine, FlagLayer, Host, Message, ParentAdjudicator, PermissionMode, PermissionUpdate, Prompt, QuerySettlement, Receipt, Session, SessionChange, SessionLog,
+  Answer, AppState, AssistantMessage, EventBody, FactLine, FlagLayer, Host, Message, ParentAdjudicator, PermissionMode, Prompt, QuerySettlement, Receipt, Session, SessionLog,
   SourcedRule, ToolUseBlock, TurnEnd, UserMessage, Uuid,
 } from '../schemas/index.ts';
-import { parseRule } from '../schemas/permissions.ts';
 import { NO_USAGE } from '../schemas/message.ts';
 import type { Desk } from './asks.ts';
 import { createDesk } from './asks.ts';
 import type { Budget } from './budget.ts';
 import { createBudget } from './budget.ts';
+import type { Live } from './changes.ts';
+import { createChanges, firstMode, flagRules } from './changes.ts';
 import { freeze } from './chain.ts';
-import { changeRules } from './config/load.ts';
-import { refusal } from './config/admit.ts';
 import { makeOrigin } from './config/origin.ts';
 import type { Conversation } from './conversation.ts';
-import { asTappetError, messageOf, printError, TappetError } from './errors.ts';
+import { asTappetError, printError, TappetError } from './errors.ts';
 import type { EventLog } from './event-log.ts';
 import { createEventLog } from './event-log.ts';
 import { createFileStates } from './file-states.ts';
@@ -65,17 +64,13 @@ export async function createSession(p: SessionParts): Promise<Session> {
   const closing = new AbortController();
   setMaxListeners(0, closing.signal);
   const hosts = new Map<Host, true>([[p.host, true]]);
-  const sessionRules: SourcedRule[] = flagRules(p.overlay);
   const resources: Promise<QuerySettlement>[] = [];
   const queue: Queued[] = [];
   const normalizer = createNormalizer();
   const bytes = new WeakMap<never, never>();
   let messages: readonly Message[] = p.restored?.messages ?? [];
   let leaf = p.restored?.leaf ?? null;
-  let cwd = p.cwd;
-  let directories = [...(p.overlay.directories ?? [])].map((d) => resolve(p.cwd, d));
-  let wantedModel: string | undefined = p.overlay.model ?? p.restored?.model ?? undefined;
-  let overlay: FlagLayer = p.overlay;
+  const live: Live = { cwd: p.cwd, directories: (p.overlay.directories ?? []).map((d) => resolve(p.cwd, d)), overlay: p.overlay, wantedModel: p.overlay.model ?? p.restored?.model ?? undefined, rules: flagRules(p.overlay) };
   let turn: { readonly id: Uuid; readonly abort: AbortController; readonly ids: Uuid[]; interrupts: ((v: void) => void)[]; done: Promise<unknown> } | null = null;
   let begun = false;
   let closed: Promise<void> | null = null;
@@ -84,24 +79,23 @@ export async function createSession(p: SessionParts): Promise<Session> {
 
   const stamp = () => ({ sessionId: p.id, agentId, turnId: turn?.id ?? null });
   const emit = (body: EventBody): void => events.emit(body, stamp());
-  const initialMode = firstMode(p);
+  const initialMode = firstMode(kernel, p.overlay, p.restored?.mode ?? null);
   const state: Store<AppState> = createStore<AppState>({
-    settings: kernel.settings(), cwd, mainLoopModel: wantedModel ?? kernel.settings().model ?? '(first available)', title: p.restored?.title ?? null, turn: 'idle', tasks: {}, speculation: { status: 'idle' },
-    toolPermissionContext: { mode: initialMode, rules: [...kernel.config().rules, ...sessionRules], additionalDirectories: directories },
+    settings: kernel.settings(), cwd: live.cwd, mainLoopModel: live.wantedModel ?? kernel.settings().model ?? '(first available)', title: p.restored?.title ?? null, turn: 'idle', tasks: {}, speculation: { status: 'idle' },
+    toolPermissionContext: { mode: initialMode, rules: [...kernel.config().rules, ...live.rules], additionalDirectories: live.directories },
     mcp: { connections: [], tools: [], commands: [], resources: [] },
     plugins: { enabled: kernel.reports.filter((r) => r.state === 'running').map((r) => r.name), disabled: kernel.reports.filter((r) => r.state === 'off').map((r) => r.name), errors: kernel.reports.filter((r) => r.state === 'failed').map((r) => ({ name: r.name, message: r.error ?? '' })) },
     agentDefinitions: { all: kernel.registries.agents.all().map((a) => ({ agentType: a.agentType, whenToUse: a.whenToUse })), failures: [] },
   });
-  const setMode = (mode: string): void => state.set((s) => ({ ...s, toolPermissionContext: { ...s.toolPermissionContext, mode } }));
 
   const store = async (line: Parameters<SessionLog['append']>[0]): Promise<void> => { await p.log?.append(line); };
   const append = async (message: Message): Promise<void> => {
-    await store({ ...message, parentUuid: leaf, cwd, isSidechain: false, ...(agentId === null ? {} : { agentId }) } as never);
+    await store({ ...message, parentUuid: leaf, cwd: live.cwd, isSidechain: false, ...(agentId === null ? {} : { agentId }) } as never);
     leaf = message.uuid;
     messages = [...messages, message];
     emit({ type: 'message', message });
   };
-  const rules = (): readonly SourcedRule[] => [...kernel.config().rules, ...sessionRules, ...(p.parent === undefined ? [] : p.parent.conversation.rules().filter((r) => r.behavior !== 'allow' && r.source === 'session'))];
+  const rules = (): readonly SourcedRule[] => [...kernel.config().rules, ...live.rules, ...(p.parent === undefined ? [] : p.parent.conversation.rules().filter((r) => r.behavior !== 'allow' && r.source === 'session'))];
   const mode = (): PermissionMode => kernel.registries.permissionModes.get(state.get().toolPermissionContext.mode) ?? DENIES_ALL;
   const localTaps = (name: string): readonly LocalTap[] => [...hosts.keys()].flatMap((h) => (h.hooks ?? []).filter((x) => x.event === name).map((x, i): LocalTap => ({ name: `(host) ${name} ${i + 1}`, layer: 'flag', origin: HOST_ORIGIN, matcher: x.matcher, timeoutMs: x.timeoutMs, onFailure: x.onFailure, run: x.run })));
   const onTapError = (r: TapReport): void => {
@@ -111,37 +105,38 @@ export async function createSession(p: SessionParts): Promise<Session> {
 
   const conversation: Conversation = {
     id: p.id, kernel, agentId, agentType, state, desk, budget, ancestors: p.parent?.ancestors ?? [],
-    get overlay() { return overlay; },
+    get overlay() { return live.overlay; },
     rootState: p.parent?.conversation.rootState ?? state,
     files: p.parent?.conversation.files ?? createFileStates(),
     replacements: p.parent?.replacements ?? createReplacements(),
     search: kernel.services.get('searchAggregator')?.(),
     messages: () => messages,
-    cwd: () => cwd,
+    cwd: () => live.cwd,
     moveTo(to) {
-      if (to === cwd) return;
-      const from = cwd;
-      cwd = to;
+      if (to === live.cwd) return;
+      const from = live.cwd;
+      live.cwd = to;
       state.set((s) => ({ ...s, cwd: to }));
       emit({ type: 'state.changed', cwd: to });
       void conversation.fire('CwdChanged', { from, to }, { signal: closing.signal });
     },
-    roots: () => [real(kernel.root), ...(p.cwd.startsWith(kernel.root) ? [] : [real(p.cwd)]), ...kernel.settings().directories.map((d) => real(isAbsolute(d) ? d : resolve(kernel.root, d))), ...directories.map(real)],
+    roots: () => [real(kernel.root), ...(p.cwd.startsWith(kernel.root) ? [] : [real(p.cwd)]), ...kernel.settings().directories.map((d) => real(isAbsolute(d) ? d : resolve(kernel.root, d))), ...live.directories.map(real)],
     rules, mode, append, emit,
     fact: async (line: FactLine) => { await store(line); },
     sync: async () => { await p.log?.sync(); },
     outputFolder: async () => p.log?.outputFolder() ?? temporaryFolder(kernel, p.id),
-    fire: (name, event, o) => kernel.hooks.fire(name, { ...event, sessionId: p.id, cwd, agentId, agentType, mode: state.get().toolPermissionContext.mode } as never, { signal: o.signal, refine: o.refine, local: localTaps, onError: onTapError }),
+    fire: (name, event, o) => kernel.hooks.fire(name, { ...event, sessionId: p.id, cwd: live.cwd, agentId, agentType, mode: state.get().toolPermissionContext.mode } as never, { signal: o.signal, refine: o.refine, local: localTaps, onError: onTapError }),
     canAsk: (kind) => p.parent?.conversation.canAsk(kind) ?? [...hosts.keys()].some((h) => h.asks.includes(kind)),
     target: () => { const target = kernel.registries.executionTargets.all()[0]; const terminal = [...hosts.keys()].find((h) => h.terminal !== undefined)?.terminal; return target === undefined || terminal === undefined ? target : { ...target, spawn: (r) => terminal.spawn(r) }; },
     fs: () => [...hosts.keys()].find((h) => h.fs !== undefined)?.fs ?? kernel.registries.executionTargets.all()[0]?.fs ?? NO_FILES,
-    tools: () => offered(kernel.registries.tools.all(), rules(), overlay.tools ?? null, conversation.canAsk('permission')),
+    tools: () => offered(kernel.registries.tools.all(), rules(), live.overlay.tools ?? null, conversation.canAsk('permission')),
     tool: (name) => conversation.tools().find((t) => t.name === name || t.aliases.includes(name)),
-    update: (updates) => applyUpdates(updates),
+    update: (updates) => changes.update(updates),
     registerResource: (work) => { (p.parent?.conversation.registerResource ?? ((w: Promise<QuerySettlement>) => { resources.push(w); }))(work); },
     judged: (call, at) => ({ ...call, agentId, cwd: at, roots: conversation.roots(), home: kernel.places.home, mode: state.get().toolPermissionContext.mode, rules: rules() }),
   };
   const prompt = createPrompt(conversation);
+  const changes = createChanges({ kernel, live, state, initialMode, store, append, emit });
 
   // ---- the life of a session -----------------------------------------------------------------------------------------------
 
@@ -153,7 +148,7 @@ export async function createSession(p: SessionParts): Promise<Session> {
     const started = await conversation.fire('SessionStart', { source: p.source, model: state.get().mainLoopModel }, { signal: closing.signal });
     context.push(started.said?.additionalContext ?? '');
     startContext = context.filter((t) => t !== '').map((text): Message => ({ type: 'attachment', uuid: randomUUID(), timestamp: now(), attachment: { kind: 'hook', text, source: 'SessionStart' } }));
-    emit({ type: 'session.started', source: p.source, cwd, model: state.get().mainLoopModel, mode: state.get().toolPermissionContext.mode, tools: conversation.tools().map((t) => t.name) });
+    emit({ type: 'session.started', source: p.source, cwd: live.cwd, model: state.get().mainLoopModel, mode: state.get().toolPermissionContext.mode, tools: conversation.tools().map((t) => t.name) });
     if (started.said?.initialUserMessage !== undefined && p.source === 'startup') void submit(started.said.initialUserMessage);
   }
 
@@ -176,14 +171,14 @@ export async function createSession(p: SessionParts): Promise<Session> {
     turn = running;
     const stop = (): void => abort.abort(closing.signal.reason);
     closing.signal.addEventListener('abort', stop, { once: true });
-    const limit = smallest(overlay.timeMs, kernel.settings().limits.timeMs);
+    const limit = smallest(live.overlay.timeMs, kernel.settings().limits.timeMs);
     const timer = limit === undefined ? undefined : setTimeout(() => abort.abort('timeout'), limit);
     state.set((s) => ({ ...s, turn: 'running' }));
     let end: TurnEnd;
     try {
       if (!begun) await begin();
-      const { model } = { model: await chooseModel(kernel, currentModel(), overlay.fallbackModel ?? kernel.settings().fallbackModel).then((m) => m.name, () => currentModel() ?? '(none)') };
-      emit({ type: 'turn.started', promptIds: running.ids, model, mode: state.get().toolPermissionContext.mode, cwd, tools: conversation.tools().map((t) => t.name) });
+      const { model } = { model: await chooseModel(kernel, currentModel(), live.overlay.fallbackModel ?? kernel.settings().fallbackModel).then((m) => m.name, () => currentModel() ?? '(none)') };
+      emit({ type: 'turn.started', promptIds: running.ids, model, mode: state.get().toolPermissionContext.mode, cwd: live.cwd, tools: conversation.tools().map((t) => t.name) });
       await store({ type: 'turn', turnId: running.id, state: 'started' });
       const blocked = await take(first, running.id, abort.signal);
       end = blocked ?? (await runTurn(conversation, {
@@ -240,7 +235,7 @@ export async function createSession(p: SessionParts): Promise<Session> {
     if (heard.said?.additionalContext !== undefined) await append({ type: 'attachment', uuid: randomUUID(), timestamp: now(), turnId, attachment: { kind: 'hook', text: heard.said.additionalContext, source: 'UserPromptSubmit' } });
     return null;
   }
-  const currentModel = (): string | undefined => wantedModel ?? kernel.settings().model;
+  const currentModel = (): string | undefined => live.wantedModel ?? kernel.settings().model;
 
   // ---- the port ------------------------------------------------------------------------------------------------------------
 
@@ -259,73 +254,6 @@ export async function createSession(p: SessionParts): Promise<Session> {
     if (priority === 'now' && turn !== null) turn.abort.abort('superseded');
     void pump();
     return { id, turn: done };
-  }
-
-  async function applyUpdates(updates: readonly PermissionUpdate[]): Promise<void> {
-    for (const u of updates) {
-      if (u.type === 'setMode') { await set({ mode: u.mode }); continue; }
-      if ('directories' in u) {
-        const given = u.directories.map((d) => resolve(cwd, d));
-        directories = u.type === 'addDirectories' ? [...new Set([...directories, ...given])] : directories.filter((d) => !given.includes(d));
-        continue;
-      }
-      if (u.behavior === 'allow' && kernel.settings().bounds.permissions?.onlyPolicyAllows === true) continue; // only policy may allow; the call itself was answered by a person
-      const texts = u.rules.map((r) => (r.ruleContent === undefined ? r.toolName : `${r.toolName}(${r.ruleContent})`));
-      const layer = ({ userSettings: 'user', projectSettings: 'project', localSettings: 'local' } as const)[u.destination as 'userSettings'];
-      if (layer !== undefined) {
-        try {
-          await changeRules(kernel.config(), layer, u.behavior, (before) => (u.type === 'removeRules' ? before.filter((r) => !texts.includes(r)) : u.type === 'replaceRules' ? texts : [...before, ...texts.filter((t) => !before.includes(t))]));
-          await kernel.refresh();
-        } catch (e) { emit({ type: 'notice', level: 'error', code: asTappetError(e).code, text: messageOf(e) }); }
-        // A folder that is not trusted lets no allow rule count; the answer still holds for this session.
-        if (u.type !== 'addRules' || u.behavior !== 'allow') continue;
-      }
-      if (u.type !== 'addRules') for (let i = sessionRules.length - 1; i >= 0; i--) { const r = sessionRules[i]!; if (r.source === 'session' && r.behavior === u.behavior && (u.type === 'replaceRules' || texts.includes(r.ruleContent === undefined ? r.toolName : `${r.toolName}(${r.ruleContent})`))) sessionRules.splice(i, 1); }
-      if (u.type !== 'removeRules') sessionRules.push(...u.rules.map((r): SourcedRule => ({ toolName: r.toolName, ...(r.ruleContent === undefined ? {} : { ruleContent: r.ruleContent }), behavior: u.behavior, source: 'session', origin: SESSION_ORIGIN })));
-    }
-    state.set((s) => ({ ...s, toolPermissionContext: { ...s.toolPermissionContext, rules: rules(), additionalDirectories: directories } }));
-  }
-
-  async function set(change: SessionChange): Promise<Awaited<ReturnType<Session['set']>>> {
-    const settings = kernel.settings();
-    const refuse = (refused: string, by = SESSION_ORIGIN): { refused: string; by: typeof by } => ({ refused, by });
-    if (change.mode !== undefined) {
-      if (kernel.registries.permissionModes.get(change.mode) === undefined) return refuse(new TappetError('E_MODE_UNKNOWN', { mode: change.mode, known: kernel.registries.permissionModes.all().map((m) => m.name).join(', ') }).message);
-      const reason = refusal({ path: 'mode', value: change.mode, layer: 'flag', origin: SESSION_ORIGIN }, admission(kernel));
-      if (reason !== null) return refuse(`the mode ${change.mode} is not allowed: ${reason}`, boundOrigin(kernel, 'mode'));
-      if (change.mode === 'bypassPermissions' && state.get().toolPermissionContext.mode !== change.mode && initialMode !== change.mode && overlay.allowBypass !== true) return refuse('bypassPermissions can only be chosen when the session starts, or where --allow-dangerously-skip-permissions was given');
-      if (change.mode !== state.get().toolPermissionContext.mode) {
-        setMode(change.mode);
-        await store({ type: 'permission-mode', mode: change.mode });
-        emit({ type: 'state.changed', mode: change.mode });
-        await append({ type: 'system', format: 'mode_changed', level: 'info', content: `The permission mode is now ${change.mode}.`, uuid: randomUUID(), timestamp: now(), data: { mode: change.mode } });
-      }
-    }
-    if (change.model !== undefined) {
-      if (change.model !== null) {
-        const reason = refusal({ path: 'model', value: change.model, layer: 'flag', origin: SESSION_ORIGIN }, admission(kernel));
-        if (reason !== null) return refuse(`the model ${change.model} is not allowed: ${reason}`, boundOrigin(kernel, 'model'));
-        try { await chooseModel(kernel, change.model); } catch (e) { return refuse(messageOf(e)); }
-      }
-      wantedModel = change.model ?? undefined;
-      const name = await chooseModel(kernel, currentModel()).then((m) => m.name, () => currentModel() ?? '(none)');
-      state.set((s) => ({ ...s, mainLoopModel: name }));
-      if (change.model !== null) await store({ type: 'model', model: change.model });
-      emit({ type: 'state.changed', model: name });
-      await append({ type: 'system', format: 'model_changed', level: 'info', content: `The model is now ${name}.`, uuid: randomUUID(), timestamp: now(), data: { model: name } });
-    }
-    if (change.effort !== undefined) overlay = { ...overlay, effort: change.effort };
-    if (change.thinking !== undefined) overlay = { ...overlay, thinking: change.thinking === null ? undefined : change.thinking === 0 ? false : change.thinking };
-    if (change.title !== undefined) {
-      state.set((s) => ({ ...s, title: change.title! }));
-      await store({ type: 'custom-title', customTitle: change.title });
-      emit({ type: 'state.changed', title: change.title });
-    }
-    if (change.directories !== undefined) {
-      directories = change.directories.map((d) => resolve(cwd, d));
-      state.set((s) => ({ ...s, toolPermissionContext: { ...s.toolPermissionContext, additionalDirectories: directories } }));
-    }
-    return { applied: { ...change, ...(settings === kernel.settings() ? {} : {}) } };
   }
 
   const internals: SessionInternals = { conversation, events, parts: p, leaf: () => leaf };
@@ -354,7 +282,7 @@ export async function createSession(p: SessionParts): Promise<Session> {
       }
       return { stillQueued: queue.map((q) => q.id) };
     },
-    set,
+    set: (change) => changes.set(change),
     async control(name, input) {
       const control = kernel.registries.controls.get(name as string);
       if (control === undefined) throw new TappetError('E_CONTROL_UNKNOWN', { name, known: kernel.registries.controls.all().map((c) => c.name).join(', ') || 'none' });
@@ -397,7 +325,6 @@ export function adjudicatorsFor(parent: Conversation): readonly ParentAdjudicato
   return [freeze(parent, parent.messages()), ...parent.ancestors];
 }
 
-const SESSION_ORIGIN = makeOrigin('flag', '(session)');
 const HOST_ORIGIN = makeOrigin('flag', '(host)');
 const now = (): string => new Date().toISOString();
 const smallest = (a: number | undefined, b: number | undefined): number | undefined => (a === undefined ? b : b === undefined ? a : Math.min(a, b));
@@ -406,30 +333,6 @@ const DENIES_ALL: PermissionMode = { name: '(none)', title: 'No mode', judge: ()
 const NO_FILES = new Proxy({}, { get: () => async () => { throw new TappetError('E_INTERNAL', { message: 'no execution target is there to reach files', do: 'switch the plugin targets/host on' }); } }) as never;
 const real = (dir: string): string => { try { return realpathSync(dir); } catch { return resolve(dir); } };
 
-function flagRules(o: FlagLayer): SourcedRule[] {
-  const make = (texts: readonly string[] | undefined, behavior: 'allow' | 'deny', flag: string): SourcedRule[] => (texts ?? []).map((text) => {
-    const rule = parseRule(text);
-    if (rule === null) throw new TappetError('E_CONFIG_RULE', { rule: text, where: flag });
-    return { ...rule, behavior, source: 'cliArg', origin: makeOrigin('flag', flag) };
-  });
-  return [...make(o.allow, 'allow', '--allowedTools'), ...make(o.deny, 'deny', '--disallowedTools')];
-}
-const admission = (kernel: Kernel) => ({ trusted: true, bounds: kernel.settings().bounds, boundOrigin: (path: string) => kernel.config().chain(path.replace('bounds.', '')).find((l) => l.status === 'bound')?.origin ?? null });
-const boundOrigin = (kernel: Kernel, key: string) => kernel.config().chain(key).find((l) => l.status === 'bound')?.origin ?? SESSION_ORIGIN;
-
-/** @throws E_MODE_UNKNOWN, E_SET_REFUSED */
-function firstMode(p: SessionParts): string {
-  const { kernel } = p;
-  const resumed = p.restored?.mode;
-  // A resumed session keeps its mode, but for the two that must be chosen anew.
-  const wanted = p.overlay.mode ?? (resumed !== null && resumed !== undefined && resumed !== 'plan' && resumed !== 'bypassPermissions' ? resumed : undefined) ?? kernel.settings().mode;
-  if (kernel.registries.permissionModes.get(wanted) === undefined) throw new TappetError('E_MODE_UNKNOWN', { mode: wanted, known: kernel.registries.permissionModes.all().map((m) => m.name).join(', ') || 'none is switched on', where: kernel.config().chain('mode').find((l) => l.status === 'counts')?.origin });
-  if (p.overlay.mode !== undefined) {
-    const reason = refusal({ path: 'mode', value: wanted, layer: 'flag', origin: makeOrigin('flag', '--permission-mode') }, admission(kernel));
-    if (reason !== null) throw new TappetError('E_SET_REFUSED', { message: `--permission-mode ${wanted}: ${reason}`, where: boundOrigin(kernel, 'mode') });
-  }
-  return wanted;
-}
 async function temporaryFolder(kernel: Kernel, id: string): Promise<string> {
   const { mkdir } = await import('node:fs/promises');
   const { join } = await import('node:path');

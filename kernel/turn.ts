@@ -1,18 +1,20 @@
 /** The loop: prompt -> model -> calls -> ... -> answer. Why it goes round again is always one of five reasons, each bounded and written down. */
 import { randomUUID } from 'node:crypto';
 import type {
-  AssistantMessage, Block, EncodedMessage, Message, ModelEvent, NormalizedMessage, Problem, QueryState, RecoveryState, ToolUseBlock, Transition, TransitionReason, TurnEnd, TurnEndReason, Usage, Uuid,
+  AssistantMessage, Block, EncodedMessage, Message, ModelEvent, NormalizedMessage, Problem, QueryParams, QueryState, RecoveryState, ToolUseBlock, ToolUseContext, Transition, TransitionReason, TurnEnd, TurnEndReason, Usage, Uuid,
 } from '../schemas/index.ts';
 import { addUsage, NO_USAGE } from '../schemas/message.ts';
 import { costOf } from './budget.ts';
 import type { CallOutcome } from './call.ts';
 import { failed, runCall } from './call.ts';
+import { createContext } from './context.ts';
 import type { Conversation } from './conversation.ts';
 import { asTappetError, faultError, faultOf, messageOf, printError } from './errors.ts';
 import type { ChosenModel } from './models.ts';
 import { chooseModel } from './models.ts';
 import type { Normalizer } from './normalize.ts';
 import type { PromptSource } from './prompt.ts';
+import { systemBlocks } from './prompt.ts';
 import { createScheduler } from './scheduler.ts';
 
 export interface TurnOptions {
@@ -44,8 +46,9 @@ export async function runTurn(c: Conversation, o: TurnOptions): Promise<TurnEnd>
   let model: ChosenModel | undefined;
   let modelFor: string | undefined | null = null;
   let modelOverride: string | undefined;
+  const toolUseContext = queryContext(c, o, o.wantedModel() ?? 'default');
   let state: QueryState = {
-    messages: c.messages(), toolUseContext: null as never, turnCount: 0, maxOutputTokensRecoveryCount: 0, hasAttemptedReactiveCompact: false, maxOutputTokensOverride: undefined,
+    messages: c.messages(), toolUseContext, turnCount: 0, maxOutputTokensRecoveryCount: 0, hasAttemptedReactiveCompact: false, maxOutputTokensOverride: undefined,
     pendingToolUseSummary: null, stopHookActive: false, transition: undefined, recovery: NO_RECOVERY,
   };
   const end = (reason: TurnEndReason, text: string, more: Partial<TurnEnd> = {}): TurnEnd => ({
@@ -191,22 +194,26 @@ function createRound(c: Conversation, o: TurnOptions, model: ChosenModel, state:
   const scheduler = schedulerOf(c, o, model.name, () => parentHolder.line!);
 
   async function build() {
-    const [system, tools] = await Promise.all([o.prompt.system(model.name, o.signal), o.prompt.tools()]);
-    const messages = o.prompt.withUserContext(o.normalizer.normalize(c.messages())).map((message): EncodedMessage => {
-      const known = o.bytes.get(message) ?? new Map<string, Uint8Array>();
-      o.bytes.set(message, known);
-      let bytes = known.get(model.provider.name);
-      if (bytes === undefined) known.set(model.provider.name, (bytes = model.provider.encode(message)));
-      return { message, bytes };
-    });
+    const [parts, tools] = await Promise.all([o.prompt.query(model.name, o.signal), o.prompt.tools()]);
+    const limits = c.kernel.settings().limits;
+    const params: QueryParams = { ...parts, messages: c.messages(), toolUseContext: state.toolUseContext, fallbackModel: c.overlay.fallbackModel ?? c.kernel.settings().fallbackModel, maxOutputTokensOverride: state.maxOutputTokensOverride, maxTurns: tightest(c.overlay.maxTurns, limits.turns) };
+    const messages = o.prompt.lead(o.normalizer.normalize(params.messages), params.userContext).map((message): EncodedMessage => ({ message, bytes: encoded(message) }));
     const thinking = c.overlay.thinking ?? c.kernel.settings().thinking;
     const effort = c.overlay.effort ?? c.kernel.settings().effort;
     return {
-      model: model.id, system, messages, tools, sessionId: c.id, turnId: o.turnId,
-      ...(state.maxOutputTokensOverride === undefined ? {} : { maxOutputTokens: state.maxOutputTokensOverride }),
+      model: model.id, system: systemBlocks(params), messages, tools, sessionId: c.id, turnId: o.turnId,
+      ...(params.maxOutputTokensOverride === undefined ? {} : { maxOutputTokens: params.maxOutputTokensOverride }),
       ...(thinking === undefined || thinking === false ? {} : { thinking: thinking === 'adaptive' ? 'adaptive' as const : { budgetTokens: thinking } }),
       ...(effort === undefined ? {} : { effort }),
     };
+  }
+  /** Each message is made into bytes once for each provider. */
+  function encoded(message: NormalizedMessage): Uint8Array {
+    const known = o.bytes.get(message) ?? new Map<string, Uint8Array>();
+    o.bytes.set(message, known);
+    let bytes = known.get(model.provider.name);
+    if (bytes === undefined) known.set(model.provider.name, (bytes = model.provider.encode(message)));
+    return bytes;
   }
 
   async function stream(): Promise<Answer> {
@@ -328,6 +335,10 @@ async function runCalls(c: Conversation, o: TurnOptions, model: string, parent: 
   return scheduler.finish();
 }
 
+/** The channel of the query as a whole; each call gets its own. */
+function queryContext(c: Conversation, o: TurnOptions, model: string): ToolUseContext {
+  return createContext(c, { turnId: o.turnId, use: { type: 'tool_use', id: '', name: '', input: {} }, abort: new AbortController(), cwd: c.cwd(), model, readjudicate: async () => ({ behavior: 'deny', message: 'no call is being made' }) });
+}
 const brokenStream = (model: ChosenModel): unknown => faultError({ kind: 'broken_stream', message: 'the answer ended without its end', provider: model.provider.name, model: model.id, transient: true });
 const tightest = (...numbers: readonly (number | undefined)[]): number | undefined => { const known = numbers.filter((n) => n !== undefined); return known.length === 0 ? undefined : Math.min(...known); };
 function hookNote(turnId: Uuid, text: string, source: string): Message {

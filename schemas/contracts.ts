@@ -8,7 +8,7 @@ import type { Invocation } from './invocation.ts';
 import type { AssistantMessage, Block, CompactSummary, ImageBlock, DocumentBlock, Message, PromptSlot, SystemPromptBlock, TextBlock } from './message.ts';
 import type { ModelProvider } from './model.ts';
 import type { Layer, Origin } from './origin.ts';
-import type { Awaitable, Decision, JudgedCall, Match, MatchPlace, Opinion, PermissionResult, PermissionUpdate, Said, Subject } from './permissions.ts';
+import type { Awaitable, Decision, JudgedCall, Match, MatchPlace, Opinion, PermissionResult, PermissionUpdate, Said, SourcedRule, Subject } from './permissions.ts';
 import type { Problem, QuerySettlement, QueryState, Transition, TurnEnd, Uuid } from './query.ts';
 import type { ToolResult, ToolSpec } from './tool.ts';
 import type { FactLine, Line, MessageLine } from './transcript.ts';
@@ -148,7 +148,7 @@ export interface PermissionMode { readonly name: string; readonly title: string;
 export interface ModeContext { readonly signal: AbortSignal; transcript(): readonly Message[]; classify?(call: JudgedCall): Promise<Opinion>; readonly adjudicators: readonly ParentAdjudicator[] }
 export interface ParentAdjudicator { readonly agentId: string | null; adjudicate(call: JudgedCall, o: { signal: AbortSignal }): Promise<Opinion | { readonly behavior: 'escalate' }> }
 
-export interface PromptContext { readonly cwd: string; readonly root: string; readonly model: string; readonly mode: string; readonly tools: readonly string[]; readonly fs: FsLike; readonly now: Date; readonly signal: AbortSignal }
+export interface PromptContext { readonly cwd: string; readonly root: string; readonly model: string; readonly mode: string; readonly tools: readonly string[]; readonly fs: FsLike; readonly now: Date; readonly signal: AbortSignal; /** The rules in force: what a `Read` deny covers is not quoted. */ readonly rules: readonly SourcedRule[]; /** Files of the folder itself may speak. */ readonly trusted: boolean }
 export interface PromptPart { readonly name: string; readonly slot: PromptSlot; render(context: PromptContext): Awaitable<readonly SystemPromptBlock[]> }
 
 export interface CompactContext { readonly keep: number; cutBefore(index: number): number; summarize(messages: readonly Message[], focus: readonly string[]): Promise<Message>; readonly signal: AbortSignal }
@@ -162,7 +162,7 @@ export interface TaskRunner { readonly name: string; start(task: Readonly<Record
 export interface Wire { start(): Promise<void>; send(message: unknown): Promise<void>; close(): Promise<void>; onmessage?: ((message: unknown) => void) | undefined; onclose?: (() => void) | undefined; onerror?: ((error: Error) => void) | undefined }
 export interface Transport { readonly name: string; readonly config: Lazy<Schema>; connect(config: unknown): Awaitable<Wire> }
 
-export interface Io { readonly stdin: NodeJS.ReadStream; out(text: string): void; err(text: string): void; readonly isTTY: boolean; readonly columns: number; readonly color: boolean; /** Resolves when all that was written has left. */ flush(): Promise<void>; readonly env: Readonly<Record<string, string | undefined>> }
+export interface Io { readonly stdin: NodeJS.ReadStream; out(text: string): void; err(text: string): void; readonly isTTY: boolean; readonly columns: number; readonly color: boolean; /** Resolves when all that was written has left. */ flush(): Promise<void>; /** Called when the process is told to stop; while somebody listens the process itself does not end. */ onInterrupt(fn: (signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP') => void): () => void; readonly env: Readonly<Record<string, string | undefined>> }
 export type ExitCode = number;
 export interface Frontend { readonly name: string; matches(invocation: Invocation): boolean; run(open: Open, invocation: Invocation, io: Io): Promise<ExitCode> }
 

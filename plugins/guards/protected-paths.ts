@@ -1,14 +1,17 @@
 /** What would change what runs later without anybody looking (hooks, settings, start-up files, keys), and what nobody understood: asked about in every mode but one. */
+import * as nodeFs from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { definePlugin } from 'tappet/kernel';
 import type { Scope } from 'tappet/kernel';
-import { meansTool, toolNameOf } from 'tappet/kit';
+import { meansTool, realPath, toolNameOf } from 'tappet/kit';
 import { compareLayers, place, ruleText } from 'tappet/schemas';
 import type { JudgedCall, Said, SourcedRule, Subject } from 'tappet/schemas';
 
 /** Names, or names in a row, anywhere in a path; what is below them is meant too. */
 const PROTECTED: Readonly<Record<string, readonly string[]>> = {
-  'version control reads it, and runs what it says': ['.git', '.gitconfig', '.gitmodules', '.config/git', '.hg', '.svn', '.husky', '.pre-commit-config.yaml', '.pre-commit-config.yml', 'lefthook.yml', 'lefthook.yaml', '.lefthook.yml', '.lefthook.yaml'],
+  'version control reads it, and runs what it says': [
+    '.git', '.gitconfig', '.gitmodules', '.config/git', '.hg', '.svn', '.husky', '.pre-commit-config.yaml', '.pre-commit-config.yml', 'lefthook.yml', 'lefthook.yaml', '.lefthook.yml', '.lefthook.yaml',
+  ],
   'editors and development tools run what it says': ['.vscode', '.idea', '.devcontainer', '.devcontainer.json', '.ripgreprc', 'pyrightconfig.json'],
   'package managers and build tools run what it says': [
     '.cargo', '.yarn', '.mvn', '.npmrc', '.yarnrc', '.yarnrc.yml', '.pnp.cjs', '.pnp.loader.mjs', '.pnpmfile.cjs', 'bunfig.toml', '.bunfig.toml', '.bazelrc', '.bazelversion', '.bazeliskrc',
@@ -22,12 +25,14 @@ const PROTECTED: Readonly<Record<string, readonly string[]>> = {
   'Tappet takes its settings from it': [
     'agent.config.yaml', 'agent.config.yml', 'agent.config.json', 'agent.config.local.yaml', '.agentrc', 'agent.lock.json', 'etc/tappet', 'library/application support/tappet', 'programdata/tappet',
   ],
-  'it holds credentials': ['.ssh', '.gnupg', '.aws', '.azure', '.kube', '.docker', '.password-store', '.config/gcloud', '.config/gh', '.netrc', '_netrc', '.git-credentials', '.pypirc', '.pgpass', '.vault-token'],
+  'it holds credentials': [
+    '.ssh', '.gnupg', '.aws', '.azure', '.kube', '.docker', '.password-store', '.config/gcloud', '.config/gh', '.netrc', '_netrc', '.git-credentials', '.pypirc', '.pgpass', '.vault-token',
+  ],
 };
 /** Reading these is telling somebody. */
 const CREDENTIALS: readonly string[] = [
-  '.ssh', '.gnupg', '.aws', '.azure', '.kube', '.password-store', '.docker/config.json', '.config/gcloud', '.config/gh', '.config/git/credentials', '.netrc', '_netrc', '.git-credentials', '.pypirc', '.pgpass', '.vault-token',
-  '.claude/.credentials.json', '.codex/auth.json', 'etc/shadow', 'etc/gshadow',
+  '.ssh', '.gnupg', '.aws', '.azure', '.kube', '.password-store', '.docker/config.json', '.config/gcloud', '.config/gh', '.config/git/credentials',
+  '.netrc', '_netrc', '.git-credentials', '.pypirc', '.pgpass', '.vault-token', '.claude/.credentials.json', '.codex/auth.json', 'etc/shadow', 'etc/gshadow',
 ];
 /** In a folder of keys, but no secret. */
 const HARMLESS = /^(?:config|known_hosts.*|authorized_keys|.*\.pub)$/;
@@ -38,25 +43,25 @@ interface Watched { readonly parts: readonly string[]; readonly name: string; re
 export default definePlugin({
   name: 'guards/protected-paths',
   api: 1,
-  apply(scope) {
+  async apply(scope) {
     const { folders, registries } = scope;
     const anywhere = indexed(Object.entries(PROTECTED).flatMap(([why, names]) => names.map((name) => watched(name, why))));
     const secrets = indexed(CREDENTIALS.map((name) => watched(name, 'it holds credentials')));
-    const own = [watched(folders.config, 'Tappet takes its settings from it'), watched(folders.state, 'Tappet keeps trust, keys and sessions in it'), watched(folders.cache, 'Tappet runs code from it')];
-    const agents = watched(join(folders.root, 'agents'), 'it defines agents');
-    const keys = watched(join(folders.state, 'mcp'), 'it holds credentials');
+    const own = await bothNames([[folders.config, 'Tappet takes its settings from it'], [folders.state, 'Tappet keeps trust, keys and sessions in it'], [folders.cache, 'Tappet runs code from it']]);
+    const agents = await bothNames([[join(folders.root, 'agents'), 'it defines agents']]);
+    const keys = await bothNames([[join(folders.state, 'mcp'), 'it holds credentials']]);
 
     const write = (path: string): Watched | undefined => {
       const parts = components(path);
       const last = parts.at(-1) ?? '';
-      if (/\.agent\.ya?ml$/.test(last)) return { ...agents, name: last };
-      if (/\.(?:ya?ml|md)$/.test(last) && below(parts, agents)) return agents;
-      return find(parts, anywhere) ?? own.find((w) => below(parts, w) || below(w.parts, { parts })) ?? loadedCode(scope).find((w) => below(parts, w));
+      if (/\.agent\.ya?ml$/.test(last)) return watched(last, 'it defines an agent');
+      return (/\.(?:ya?ml|md)$/.test(last) ? agents.find((w) => below(parts, w)) : undefined)
+        ?? find(parts, anywhere) ?? own.find((w) => below(parts, w) || below(w.parts, { parts })) ?? loadedCode(scope).find((w) => below(parts, w));
     };
     const read = (path: string): Watched | undefined => {
       const parts = components(path);
-      const hit = find(parts, secrets) ?? (below(parts, keys) ? keys : undefined);
-      return hit?.name === '.ssh' && HARMLESS.test(parts.at(-1) ?? '') ? undefined : hit;
+      if (parts.at(-2) === '.ssh' && HARMLESS.test(parts.at(-1) ?? '')) return undefined;
+      return find(parts, secrets) ?? keys.find((w) => below(parts, w));
     };
     registries.guards.add({ name: 'protected-paths', judge: (call) => call.subjects.flatMap((s) => judge(s, call, write, read)) });
   },
@@ -93,14 +98,21 @@ function mightForbid(rule: SourcedRule, tool: string): boolean {
 /** The files that the configuration names as plugins: what stands in them runs in the next session. */
 function loadedCode({ settings }: Scope): Watched[] {
   return Object.entries(settings.get().plugins).flatMap(([name, entry]) => {
+    if (typeof entry !== 'object' || entry.use?.startsWith('.') !== true) return [];
     const file = settings.origin(`plugins.${name}`)?.file;
-    return typeof entry === 'object' && entry.use?.startsWith('.') === true && file !== undefined ? [watched(resolve(dirname(file), entry.use), `the plugin ${name} is loaded from it`)] : [];
+    return file === undefined ? [] : [watched(resolve(dirname(file), entry.use), `the plugin ${name} is loaded from it`)];
   });
 }
 
 // ---- names as the most careless file system sees them ------------------------------------------------------------------------
 
 const watched = (name: string, why: string): Watched => ({ name, why, parts: components(name) });
+
+/** A folder that is reached through a link has two. */
+async function bothNames(folders: readonly (readonly [folder: string, why: string])[]): Promise<Watched[]> {
+  const found = await Promise.all(folders.map(async ([folder, why]) => [folder, await realPath(nodeFs, folder)].flatMap((name) => (name === null ? [] : watched(name, why)))));
+  return found.flat();
+}
 
 /** What HFS+ leaves out of names. */
 // biome-ignore lint/suspicious/noMisleadingCharacterClass: single code points are meant

@@ -34,6 +34,7 @@ export async function readBounded(fs: FsLike, real: string, maxBytes: number): P
       if (bytesRead === 0) break;
       chunks.push(chunk.subarray(0, bytesRead));
       length += bytesRead;
+      if (length === stat.size) break; // some files say 0 and hold more
     }
     const bytes = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, length);
     return { bytes: bytes.subarray(0, maxBytes), size: Math.max(stat.size, length), mtimeMs: stat.mtimeMs, cut: length > maxBytes };

@@ -46,3 +46,4 @@ export { walk } from './walk.ts';
 export type { Found, WalkOptions } from './walk.ts';
 export { callIdOf, callIdsIn, countOf, eventObject, isRecord, oddities, shown, splitUsage, textOf } from './answer-reading.ts';
 export type { Oddities } from './answer-reading.ts';
+export { wireJson } from './wire-json.ts';

@@ -1,6 +1,6 @@
 /** One writer across processes: a record of the owner under one name. A dead owner's lock is broken at once, that of a living one never, even if it stands still. */
 import { randomBytes } from 'node:crypto';
-import { closeSync, fstatSync, linkSync, openSync, readFileSync, statSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { closeSync, fstatSync, linkSync, openSync, readFileSync, rmSync, statSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { hostname, uptime } from 'node:os';
 import { bootId, isRunning, machineId, pidNamespace, processFacts, processStart } from './proc.ts';
 
@@ -49,16 +49,18 @@ async function seize(file: string, me: LockOwner): Promise<number | { owner: Loc
       closeSync(breaker);
       const now = look(file);
       if (now !== null && now.isDead && nameOf(now.owner) === victim) unlinkSync(file);
+      rmSync(draftOf(file, victim), { force: true });
       unlinkSync(breaking);
     } else if (performance.now() > end) return breaker;
     else await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }
+const draftOf = (file: string, nonce: string): string => `${file}.${nonce}.draft`;
 const nameOf = (owner: LockOwner | null): string => owner?.nonce ?? 'unreadable';
 
 /** A finished file gets the name, or nobody does: no reader ever sees half a record. Null: the name is taken. */
 function publish(file: string, me: LockOwner): number | null {
-  const draft = `${file}.${me.nonce}.draft`;
+  const draft = draftOf(file, me.nonce);
   const fd = openSync(draft, 'wx', 0o600);
   try {
     writeFileSync(fd, JSON.stringify(me));

@@ -3,6 +3,7 @@ import { dirname, parse, sep } from 'node:path';
 import type { FsLike, Match, MatchPlace, Origin, PermissionUpdate, SourcedRule, Subject } from '../../schemas/index.ts';
 import { compilePattern, escapePattern, patternProblem } from './patterns.ts';
 import { absolute, isInside, realPath } from './paths.ts';
+import { toolNameOf } from './tool-names.ts';
 
 export type PathSubject = Extract<Subject, { kind: 'path' }>;
 
@@ -48,7 +49,7 @@ export function ruleBase(origin: Origin, cwd: string): string {
 
 /** May a search tell what it found in this file? Rules that refuse or ask name files; a search names a folder above them. */
 export function hiddenByRules(rules: readonly SourcedRule[], tools: readonly string[], at: { readonly cwd: string; readonly home: string }): (path: string, real: string | null) => boolean {
-  const speaking = rules.filter((r) => r.behavior !== 'allow' && r.ruleContent !== undefined && tools.includes(r.toolName));
+  const speaking = rules.filter((r) => r.behavior !== 'allow' && r.ruleContent !== undefined && tools.includes(toolNameOf(r.toolName)));
   return (path, real) => speaking.some((r) =>
     matchPath({ kind: 'path', access: 'read', path, real }, r.ruleContent!, { ...at, base: ruleBase(r.origin, at.cwd), behavior: r.behavior }) !== 'no');
 }

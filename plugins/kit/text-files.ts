@@ -23,13 +23,17 @@ export async function decodeText(bytes: Buffer, { cut = false } = {}): Promise<T
 }
 const wide = (text: string, encoding: string, { length }: Buffer): TextFile | null => (text.includes('\0') ? null : { text, encoding, bom: true, exact: length % 2 === 0 });
 async function decodeOther(bytes: Buffer, bom: boolean): Promise<TextFile | null> {
-  const [{ isBinaryFileSync }, chardet, { default: iconv }] = await Promise.all([import('isbinaryfile'), import('chardet'), import('iconv-lite')]);
-  if (isBinaryFileSync(bytes, bytes.length)) return null;
-  const guess = bom ? 'UTF-8' : chardet.detect(bytes.subarray(0, 65_536));
+  const start = bytes.subarray(0, 65_536);
+  if (start.filter(isControl).length > start.length / 100) return null;
+  const [chardet, { default: iconv }] = await Promise.all([import('chardet'), import('iconv-lite')]);
+  const guess = bom ? 'UTF-8' : chardet.detect(start);
   const encoding = guess === 'UTF-8' ? 'utf8' : guess !== null && guess !== 'ASCII' && iconv.encodingExists(guess) ? guess : 'windows-1252';
   const text = encoding === 'utf8' ? bytes.toString('utf8') : iconv.decode(bytes, encoding, { stripBOM: false });
   return { text, encoding, bom, exact: encoding !== 'utf8' && iconv.encode(text, encoding).equals(bytes) };
 }
+
+/** Signs that no text has, in whatever encoding. High bytes say nothing: a Russian text of the nineties is made of them. */
+const isControl = (byte: number): boolean => byte === 0x7f || (byte < 0x20 && byte !== 0x1b && !(byte >= 0x08 && byte <= 0x0d));
 
 /** `null`: the text has a character that this encoding lacks. A mark at its beginning counts as the mark: there is never a second. */
 export async function encodeText(text: string, { encoding, bom }: Pick<TextFile, 'encoding' | 'bom'>): Promise<Buffer | null> {

@@ -298,26 +298,26 @@ export function modelProviderSuite(sut: ProviderUnderTest): void {
 
 /** Blocks one after another, indices that rise, deltas that make the whole. */
 export function inOrder(events: readonly ModelEvent[]): void {
-  let open: { index: number; said: string } | null = null;
+  const open: { index: number; said: string }[] = [];
   let last = -1;
   for (const e of events) {
     if (e.type === 'content_block_start') {
-      assert.equal(open, null, 'a block starts inside another');
+      assert.equal(open.length, 0, 'a block starts inside another');
       assert.ok(e.index > last);
-      open = { index: e.index, said: '' };
+      open.push({ index: e.index, said: '' });
     } else if (e.type === 'content_block_delta') {
-      assert.equal(open?.index, e.index);
-      if (e.delta.type === 'text_delta') open!.said += e.delta.text;
-      if (e.delta.type === 'input_json_delta') open!.said += e.delta.partial_json;
+      assert.equal(open[0]?.index, e.index);
+      if (e.delta.type === 'text_delta') open[0]!.said += e.delta.text;
+      if (e.delta.type === 'input_json_delta') open[0]!.said += e.delta.partial_json;
     } else if (e.type === 'content_block_stop') {
-      assert.equal(open?.index, e.index);
-      if (e.block.type === 'text') assert.equal(e.block.text, open!.said);
-      if (e.block.type === 'tool_use' && open!.said !== '' && e.block.inputError === undefined) assert.deepEqual(JSON.parse(open!.said), e.block.input);
+      const { index, said } = open.pop() ?? { index: -1, said: '' };
+      assert.equal(index, e.index);
+      if (e.block.type === 'text') assert.equal(e.block.text, said);
+      if (e.block.type === 'tool_use' && said !== '' && e.block.inputError === undefined) assert.deepEqual(JSON.parse(said), e.block.input);
       last = e.index;
-      open = null;
     }
   }
-  assert.equal(open, null, 'a block is not closed');
+  assert.equal(open.length, 0, 'a block is not closed');
 }
 
 function frozen<T>(value: T): T {

@@ -6,20 +6,31 @@ export default definePlugin({
   name: 'models/gemini',
   api: 1,
   apply({ registries, settings, env, own, log }) {
-    const providers = registries.modelProviders.source();
     const closers: (() => void)[] = [];
-    const renew = (): void => {
-      const { provider, close } = geminiProvider(settings.get(), env, settings.origin);
-      providers.replace([{ item: provider }]);
-      // The one of before may still be answering.
+    const make = (): ReturnType<typeof geminiProvider>['provider'] => {
+      const { provider, close } = geminiProvider(settings.get(), env, (path) => settings.origin(path));
+      // The one of before a change may still be answering.
       closers.push(close);
+      return provider;
     };
-    renew();
-    const again = (): void => {
-      try { renew(); } catch (e) { log.error(`the provider stays as it was: ${messageOf(e)}`); }
+    let now = make();
+    registries.modelProviders.add({
+      name: now.name,
+      models: () => now.models(),
+      available: () => now.available(),
+      encode: (message) => now.encode(message),
+      stream: (request, signal) => now.stream(request, signal),
+      countTokens: (request, signal) => now.countTokens(request, signal),
+    });
+    const renew = (): void => {
+      try {
+        now = make();
+      } catch (e) {
+        log.error(`the provider stays as it was: ${messageOf(e)}`);
+      }
     };
-    settings.watch('providers', again);
-    settings.watch('models', again);
+    settings.watch('providers', renew);
+    settings.watch('models', renew);
     own(() => { for (const close of closers) close(); });
   },
 });

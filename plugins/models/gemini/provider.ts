@@ -1,6 +1,6 @@
 /** The provider: where the vendor is, requests from cached parts, answers as events. */
 import { faultError, messageOf, TappetError } from 'tappet/kernel';
-import { callIdsIn, clientOptions, countOf, createHttpClient, findModel, isRecord, keySource, mergeModels, transportFault } from 'tappet/kit';
+import { callIdsIn, clientOptions, countOf, createHttpClient, findModel, isRecord, keySource, mergeModels, transportFault, wireJson } from 'tappet/kit';
 import type { HttpAnswer, SseEvent } from 'tappet/kit';
 import type { EncodedMessage, ModelEvent, ModelInfo, ModelProvider, ModelRequest, NormalizedMessage, Origin, Settings, ToolSpec } from 'tappet/schemas';
 import { geminiEvents } from './answer.ts';
@@ -15,7 +15,7 @@ export const VENDOR_URL = 'https://generativelanguage.googleapis.com/v1beta';
 const COMMA = Buffer.from(',');
 const OPTIONS = ['body'];
 
-export function geminiProvider(settings: Settings, env: Readonly<Record<string, string | undefined>>, origin: (path: string) => Origin | null): { readonly provider: ModelProvider; close(): void } {
+export function geminiProvider(settings: Settings, env: Readonly<Record<string, string | undefined>>, origin: (path: string) => Origin | null): { readonly provider: ModelProvider & Required<Pick<ModelProvider, 'countTokens'>>; close(): void } {
   const mine = settings.providers.gemini;
   const wrong = (path: string, message: string): TappetError => {
     const key = `providers.gemini.${path}`;
@@ -29,26 +29,27 @@ export function geminiProvider(settings: Settings, env: Readonly<Record<string, 
   const url = new URL(given);
   if (url.pathname === '/') url.pathname = '/v1beta';
   const baseUrl = url.href.replace(/\/+$/, '');
-  const atVendor = url.hostname.endsWith('.googleapis.com');
+  const keyNeeded = mine?.apiKeyEnv !== undefined || url.hostname.endsWith('.googleapis.com');
 
   const client = createHttpClient(clientOptions({ provider: PROVIDER, settings: mine, baseUrl, env }));
   const key = keySource(mine, env, ['GEMINI_API_KEY', 'GOOGLE_API_KEY']);
   const models = mergeModels(PROVIDER, MODELS, settings.models, UNKNOWN);
   const infoOf = (model: string): ModelInfo => findModel(models, model.replace(/^models\//, '')) ?? { id: model.replace(/^models\//, ''), ...UNKNOWN };
 
+  const own = new WeakSet<Uint8Array>();
   const surrounded = new WeakMap<NormalizedMessage, Map<string, Uint8Array>>();
   const toolsMade = new WeakMap<readonly ToolSpec[], string>();
   /** Messages whose signatures the vendor does not take any more. */
   const stale = new WeakSet<NormalizedMessage>();
 
-  const write = (message: NormalizedMessage, around: Around): Uint8Array => Buffer.from(contentsOf(message, around).map((c) => JSON.stringify(c)).join(','));
+  const write = (message: NormalizedMessage, around: Around): Uint8Array => Buffer.from(contentsOf(message, around).map((c) => wireJson(c)).join(','));
   /** As encoded, unless it needs to know what stands around it: results their functions' names, foreign calls a signature. */
   const bytesOf = ({ message, bytes }: EncodedMessage, before: EncodedMessage | undefined, third: boolean): Uint8Array => {
     const results = message.content.some((b) => b.type === 'tool_result');
     const calls = message.content.some((b) => b.type === 'tool_use');
     const signatures = !stale.has(message);
     const mustSign = third && calls;
-    if (!results && !mustSign && signatures) return bytes;
+    if (!results && !mustSign && signatures && own.has(bytes)) return bytes;
     const how = `${mustSign} ${signatures}`;
     const known = surrounded.get(message) ?? new Map<string, Uint8Array>();
     surrounded.set(message, known);
@@ -64,11 +65,13 @@ export function geminiProvider(settings: Settings, env: Readonly<Record<string, 
     return [Buffer.from(frameOf(request, info, more, tools)), ...parts.flatMap((p, i) => (i === 0 ? [p] : [COMMA, p])), Buffer.from(']}')];
   };
 
-  const fail = (fault: Failing, model: string, cause?: unknown): Error => faultError({ provider: PROVIDER, model, ...fault }, cause);
+  let secret: string | null = null;
+  /** The vendor may repeat the key in its complaints. */
+  const fail = (fault: Failing, model: string, cause?: unknown): Error =>
+    faultError({ provider: PROVIDER, model, ...fault, message: secret === null || secret.length < 6 ? fault.message : fault.message.replaceAll(secret, '…') }, cause);
   const headers = async (model: string): Promise<Record<string, string>> => {
-    let secret: string | null;
     try { secret = await key.get(); } catch (e) { throw fail({ kind: 'auth', message: messageOf(e), transient: false }, model, e); }
-    if (secret === null && atVendor) throw fail({ kind: 'auth', message: key.missing() ?? 'there is no key', transient: false }, model);
+    if (secret === null && keyNeeded) throw fail({ kind: 'auth', message: key.missing() ?? 'there is no key', transient: false }, model);
     return { 'content-type': 'application/json', ...(secret === null ? {} : { 'x-goog-api-key': secret }) };
   };
   const asOurs = (e: unknown): unknown => {
@@ -106,11 +109,18 @@ export function geminiProvider(settings: Settings, env: Readonly<Record<string, 
     provider: {
       name: PROVIDER,
       models: () => models,
-      available: async () => (atVendor ? key.missing() : null),
-      encode: (message) => write(message, ALONE),
+      available: async () => (keyNeeded ? key.missing() : null),
+      encode(message) {
+        const bytes = write(message, ALONE);
+        own.add(bytes);
+        return bytes;
+      },
       async *stream(request, signal) {
         try {
-          yield* stream(request, signal);
+          for await (const event of stream(request, signal)) {
+            if (signal.aborted) throw fail({ kind: 'aborted', message: 'the request was stopped', transient: false }, request.model);
+            yield event;
+          }
         } catch (e) {
           throw asOurs(e);
         }
@@ -135,7 +145,8 @@ const namesIn = (message: NormalizedMessage | undefined): ReadonlyMap<string, st
 
 /** A server that does not stream answers with one object, or with a list of them. */
 async function* whole(answer: HttpAnswer, o: Answering): AsyncGenerator<SseEvent, void, void> {
+  const text = await answer.text(Number.MAX_SAFE_INTEGER);
   let body: unknown;
-  try { body = JSON.parse(await answer.text(Number.MAX_SAFE_INTEGER)); } catch { throw o.fail({ kind: 'broken_stream', message: 'the answer is neither a stream nor JSON', transient: true }); }
+  try { body = JSON.parse(text); } catch { throw o.fail({ kind: 'broken_stream', message: 'the answer is neither a stream nor JSON', transient: true }); }
   for (const part of Array.isArray(body) ? body as unknown[] : [body]) yield { event: null, data: JSON.stringify(part) };
 }

@@ -1,4 +1,5 @@
 /** Messages and requests as Gemini wants them: contents of parts, results with the names of their functions. */
+import { wireJson } from 'tappet/kit';
 import type { DocumentBlock, ImageBlock, ModelInfo, ModelRequest, NormalizedMessage, ToolResultBlock, ToolSpec } from 'tappet/schemas';
 import { geminiParameters } from './schema.ts';
 import { isThirdOrLater } from './table.ts';
@@ -30,15 +31,19 @@ function userContents({ content }: NormalizedMessage, { names }: Around): readon
   for (const block of content) {
     if (block.type === 'tool_result') {
       const { text, files } = resultOf(block);
-      const name = names.get(block.tool_use_id) ?? 'unknown_function';
+      const name = functionName(names.get(block.tool_use_id) ?? 'unknown_function');
       results.push({ functionResponse: { id: block.tool_use_id, name, response: block.is_error === true ? { error: text } : { output: text } } });
       if (files.length > 0) parts.push({ text: `[of the result of ${name}, call ${block.tool_use_id}:]` }, ...files);
     } else if (block.type === 'text') {
       if (block.text !== '') parts.push({ text: block.text });
     } else if (block.type === 'image' || block.type === 'document') parts.push(filePart(block));
   }
+  if (results.length + parts.length === 0) parts.push({ text: '[an empty message]' });
   return [results, parts].flatMap((p) => (p.length === 0 ? [] : [{ role: 'user', parts: p }]));
 }
+
+/** Letters, digits and a few signs; what else a model made up is refused when it goes back. */
+const functionName = (name: string): string => name.replace(/[^\w.:-]/g, '_').replace(/^(?![A-Za-z_])/, '_').slice(0, 128);
 
 function resultOf(block: ToolResultBlock): { readonly text: string; readonly files: readonly Json[] } {
   if (typeof block.content === 'string') return { text: block.content, files: [] };
@@ -68,18 +73,21 @@ function modelContents({ content }: NormalizedMessage, { mustSign, signatures }:
       const own = signatures && block.signature !== undefined && /^[\w+/=-]+$/.test(block.signature) ? block.signature : undefined;
       // Of calls that were made together only the first is signed.
       const signature = own ?? (mustSign && calls === 0 ? UNSIGNED : undefined);
-      parts.push({ functionCall: { id: block.id, name: block.name, args: block.input }, ...(signature === undefined ? {} : { thoughtSignature: signature }) });
+      parts.push({ functionCall: { id: block.id, name: functionName(block.name), args: block.input }, ...(signature === undefined ? {} : { thoughtSignature: signature }) });
       calls++;
     } else if (block.type === 'vendor' && block.provider === PROVIDER) {
+      const { thoughtSignature, ...part } = block.block;
+      const signed = signatures && thoughtSignature !== undefined ? { thoughtSignature } : {};
       const last = parts.at(-1);
-      if (Object.keys(block.block).join() !== 'thoughtSignature') parts.push({ ...block.block });
-      else if (signatures && typeof last?.text === 'string') last.thoughtSignature = block.block.thoughtSignature;
+      // One that is alone belongs to the text before it.
+      if (Object.keys(part).length > 0 && (part.text !== '' || 'thoughtSignature' in signed)) parts.push({ ...part, ...signed });
+      else if (typeof last?.text === 'string') Object.assign(last, signed);
     }
   }
   return parts.length === 0 ? [] : [{ role: 'model', parts }];
 }
 
-export const toolsJson = (tools: readonly ToolSpec[]): string => JSON.stringify([{
+export const toolsJson = (tools: readonly ToolSpec[]): string => wireJson([{
   functionDeclarations: tools.map((t) => {
     const parameters = geminiParameters(t.input_schema);
     return { name: t.name, description: t.description, ...(parameters === null ? {} : { parameters }) };
@@ -104,7 +112,7 @@ export function frameOf(request: ModelRequest, info: ModelInfo, body: Json, tool
     ...(Object.keys(config).length === 0 && generationConfig === undefined ? {} : { generationConfig: { ...config, ...generationConfig } }),
     ...more,
   };
-  const json = JSON.stringify(fields).slice(0, -1);
+  const json = wireJson(fields).slice(0, -1);
   return `${json}${offered ? `${json === '{' ? '' : ','}"tools":${tools}` : ''}${json === '{' && !offered ? '' : ','}"contents":[`;
 }
 

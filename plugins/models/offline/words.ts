@@ -42,6 +42,7 @@ export function quoteOf(text: string, quotes: readonly Quote[]): Quote | undefin
 /** Sentences and steps, one after the other. */
 export function clauses(text: string): string[] {
   return text
+    .replace(new RegExp(`\\s*\\n\\s*(?=${QUOTE}\\s*(?:\\n|$))`, 'g'), ' ') // what stands alone in quotes belongs to the line before
     .split(/\s*(?:;|\n+|(?<=[^\s.])[.?!]+(?=\s|$)|,?\s+(?:and\s+)?(?:then|afterwards|after that|finally)\b,?)\s*/i)
     .map(tidy)
     .filter((clause) => clause !== '');

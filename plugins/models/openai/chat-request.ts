@@ -1,6 +1,7 @@
 /** A request on the chat wire, which many servers speak and each a little differently. */
+import { wireJson } from 'tappet/kit';
 import type { ModelInfo, ModelRequest, NormalizedMessage, ToolSpec } from 'tappet/schemas';
-import { fileOf, isOwn, parametersOf, resultOf, wireId, wireName } from './content.ts';
+import { fileOf, isOwn, NOTHING, parametersOf, resultOf, wireId, wireName } from './content.ts';
 import type { FileOf, Frame, Manner } from './content.ts';
 import type { Relief } from './relief.ts';
 import { effortOf } from './responses-request.ts';
@@ -29,7 +30,7 @@ function userMessages({ content }: NormalizedMessage, manner: Manner): readonly 
       parts.push(typeof file === 'string' ? { type: 'text', text: file } : filePart(file));
     }
   }
-  if (parts.length === 0) return results;
+  if (parts.length === 0) return results.length > 0 ? results : [{ role: 'user', content: NOTHING }];
   // Plain text where it is enough: some servers know no parts.
   const plain = parts.every((p) => p.type === 'text');
   return [...results, { role: 'user', content: plain ? parts.map((p) => p.text).join('\n\n') : parts }];
@@ -64,7 +65,7 @@ export const SIGNED = 'extra_content:';
 const signed = (signature: string | undefined): Json => (signature?.startsWith(SIGNED) === true ? { extra_content: { google: { thought_signature: signature.slice(SIGNED.length) } } } : {});
 
 const toolsJson = (tools: readonly ToolSpec[]): string =>
-  JSON.stringify(tools.map((t) => ({ type: 'function', function: { name: wireName(t.name), description: t.description, parameters: parametersOf(t) } })));
+  wireJson(tools.map((t) => ({ type: 'function', function: { name: wireName(t.name), description: t.description, parameters: parametersOf(t) } })));
 
 /** The request without its messages; the system prompt is the first of them. */
 export function chatFrame(o: { readonly request: ModelRequest; readonly server: Server; readonly model: string; readonly info: ModelInfo; readonly without: ReadonlySet<Relief>; readonly tools: (make: typeof toolsJson) => string }): Frame {
@@ -80,9 +81,9 @@ export function chatFrame(o: { readonly request: ModelRequest; readonly server: 
   if (offered && choice !== undefined && choice !== 'auto' && !without.has('tool_choice')) fields.tool_choice = typeof choice === 'object' ? { type: 'function', function: { name: wireName(choice.name) } } : choice === 'any' ? 'required' : choice;
   Object.assign(fields, server.body);
   const system = request.system.map((b) => b.text).filter((t) => t !== '').join('\n\n');
-  const json = JSON.stringify(fields);
+  const json = wireJson(fields);
   return {
     head: `${json.slice(0, -1)}${offered ? `,"tools":${o.tools(toolsJson)}` : ''},"messages":[`,
-    first: system === '' ? '' : JSON.stringify({ role: 'system', content: system }), tail: ']}', fields: new Set(Object.keys(fields)),
+    first: system === '' ? '' : wireJson({ role: 'system', content: system }), tail: ']}', fields: new Set(Object.keys(fields)),
   };
 }

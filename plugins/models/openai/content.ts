@@ -19,10 +19,19 @@ export interface Frame { readonly head: string; readonly first: string; readonly
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** Longest name of a function, longest id of a call. */
+/** Longest name of a function, longest id of a call, in characters. */
 const MAX = 64;
-export const wireName = (name: string): string => (name.length <= MAX ? name : `${name.slice(0, MAX - 9)}_${digest(name).slice(0, 8)}`);
-export const wireId = (id: string, manner: Manner): string => (manner.shortIds ? (/^[A-Za-z0-9]{9}$/.test(id) ? id : digest(id).slice(0, 9)) : id.length <= MAX ? id : `call_${digest(id).slice(0, 24)}`);
+export function wireName(name: string): string {
+  const plain = name.replace(/[^\w-]/g, '_') || 'unnamed';
+  return plain.length <= MAX ? plain : `${plain.slice(0, MAX - 9)}_${digest(name).slice(0, 8)}`;
+}
+export function wireId(id: string, manner: Manner): string {
+  if (manner.shortIds) return /^[A-Za-z0-9]{9}$/.test(id) ? id : digest(id).slice(0, 9);
+  return id.length <= MAX && /^[!-~]+$/.test(id) ? id : `call_${digest(id).slice(0, 24)}`;
+}
+
+/** Said where a message holds nothing that can be sent. */
+export const NOTHING = '[an empty message]';
 
 /** Schemas of functions must be objects with properties, and simple at their root. */
 export function parametersOf(spec: ToolSpec): Readonly<Record<string, unknown>> {

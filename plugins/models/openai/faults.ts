@@ -1,6 +1,7 @@
 /** How a server refuses, as a fault by name with the numbers that it gives. */
 import { countOf, isRecord, retryAfter, textOf, waits } from 'tappet/kit';
 import type { FaultKind, ModelFault } from 'tappet/schemas';
+import type { Failing } from './stream.ts';
 
 /** What a server said, whichever of the many forms it used. */
 export interface Refusal { readonly status: number | undefined; readonly message: string; readonly code: string; readonly type: string; readonly param: string | undefined; readonly error: Readonly<Record<string, unknown>>; readonly headers: Readonly<Record<string, string>> }
@@ -42,12 +43,12 @@ const first = (patterns: readonly RegExp[], text: string): number | undefined =>
 const TOO_LONG = /maximum context length|context[_ ](?:length|window|size)[^.]{0,30}exceed|exceed[^.]{0,40}context|input (?:length )?exceeds|prompt is too long|too many tokens|reduce the length|Request too large|greater than the context length|larger than the context/i;
 
 /** @param now for tests */
-export function faultFor(r: Refusal, provider: string, model: string, now: number = Date.now()): ModelFault {
+export function faultFor(r: Refusal, now: number = Date.now()): Failing {
   const { status, headers, error } = r;
   const said = `${r.code} ${r.type} ${r.message}`;
   const requestId = headers['x-request-id'] || headers['apim-request-id'] || undefined;
-  const fault = (kind: FaultKind, transient: boolean, message = r.message, more: Partial<ModelFault> = {}): ModelFault => ({
-    kind, message, provider, model, transient, ...(status === undefined ? {} : { status }), ...(requestId === undefined ? {} : { requestId }), ...more,
+  const fault = (kind: FaultKind, transient: boolean, message = r.message, more: Partial<ModelFault> = {}): Failing => ({
+    kind, message, transient, ...(status === undefined ? {} : { status }), ...(requestId === undefined ? {} : { requestId }), ...more,
   });
   if (r.code === 'context_length_exceeded' || r.type === 'exceed_context_size_error' || (status !== 401 && status !== 403 && TOO_LONG.test(said))) {
     const limit = countOf(error.n_ctx) || first(LIMITS, r.message);
@@ -61,7 +62,7 @@ export function faultFor(r: Refusal, provider: string, model: string, now: numbe
   if (status === 401 || /invalid_api_key|authentication_error/i.test(said)) return fault('auth', false);
   if (r.code === 'model_not_found' || r.code === 'DeploymentNotFound') return fault('not_found', false);
   if (status === 403) return fault('auth', false);
-  if (status === 404) return fault('not_found', false, r.message === 'the server did not say why' ? `there is no such address or model (${model})` : r.message);
+  if (status === 404) return fault('not_found', false, r.message === 'the server did not say why' ? 'there is no such address or model' : r.message);
   if (status === 503 || status === 529 || /overloaded|server_is_overloaded|slow_down|at capacity|no slot/i.test(said)) return fault('overloaded', true, r.message, retryAfter(headers, now));
   if (status === 408 || status === 409 || (status !== undefined && status >= 500) || /server_error|internal_error/i.test(`${r.code} ${r.type}`)) return fault('server_error', true, r.message, retryAfter(headers, now));
   if (status === 400 || status === 413 || status === 422 || /invalid_request/i.test(said)) return fault('invalid_request', false, r.message, r.param === undefined ? {} : { field: r.param });

@@ -1,36 +1,47 @@
 /** OpenAI's models, at the vendor, at Azure, and at every server that speaks its language. */
 import { definePlugin, messageOf } from 'tappet/kernel';
 import { mergeModels } from 'tappet/kit';
+import type { ModelProvider } from 'tappet/schemas';
 import { providerFor } from './provider.ts';
 import { serversOf } from './server.ts';
+import type { Server } from './server.ts';
 import { MODELS, UNKNOWN, UNKNOWN_LOCAL } from './table.ts';
 
 export default definePlugin({
   name: 'models/openai',
   api: 1,
   apply({ registries, settings, env, own, log }) {
-    const providers = registries.modelProviders.source();
     const closers: (() => void)[] = [];
-    const renew = (): void => {
-      const now = settings.get();
-      const made = serversOf(now, env, settings.origin).map((server) => {
-        const own = server.name === 'openai';
-        const unknown = own || server.vendor ? UNKNOWN : UNKNOWN_LOCAL;
-        return { server, ...providerFor(server, mergeModels(server.name, own ? MODELS : [], now.models, unknown), unknown, env) };
+    const servers = (): readonly Server[] => serversOf(settings.get(), env, (path) => settings.origin(path));
+    const make = (server: Server): ModelProvider => {
+      const vendors = server.name === 'openai';
+      const unknown = vendors || server.vendor ? UNKNOWN : UNKNOWN_LOCAL;
+      const { provider, close } = providerFor(server, mergeModels(server.name, vendors ? MODELS : [], settings.get().models, unknown), unknown, env);
+      // One of before a change may still be answering.
+      closers.push(close);
+      return provider;
+    };
+    const now = new Map(servers().map((server) => [server.name, make(server)]));
+    for (const [name, { countTokens }] of now) {
+      const current = (): ModelProvider => now.get(name)!;
+      registries.modelProviders.add({
+        name,
+        models: () => current().models(),
+        available: () => current().available(),
+        encode: (message) => current().encode(message),
+        stream: (request, signal) => current().stream(request, signal),
+        ...(countTokens === undefined ? {} : { countTokens: (request, signal) => (current().countTokens ?? countTokens)(request, signal) }),
       });
-      providers.replace(made.map(({ server, provider }) => {
-        const origin = server.name === 'openai' ? null : settings.origin(`providers.${server.name}`);
-        return { item: provider, ...(origin === null ? {} : { origin }) };
-      }));
-      // Those of before may still be answering.
-      closers.push(...made.map((m) => m.close));
+    }
+    const renew = (): void => {
+      try {
+        for (const server of servers()) if (now.has(server.name)) now.set(server.name, make(server));
+      } catch (e) {
+        log.error(`the providers stay as they were: ${messageOf(e)}`);
+      }
     };
-    renew();
-    const again = (): void => {
-      try { renew(); } catch (e) { log.error(`the providers stay as they were: ${messageOf(e)}`); }
-    };
-    settings.watch('providers', again);
-    settings.watch('models', again);
+    settings.watch('providers', renew);
+    settings.watch('models', renew);
     own(() => { for (const close of closers) close(); });
   },
 });

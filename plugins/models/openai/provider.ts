@@ -1,6 +1,6 @@
 /** A provider for one server: requests from cached parts, a second try without what the server refuses, answers as events. */
 import { faultError, messageOf } from 'tappet/kernel';
-import { callIdsIn, clientOptions, countOf, createHttpClient, findModel, isRecord, keySource, transportFault } from 'tappet/kit';
+import { callIdsIn, clientOptions, countOf, createHttpClient, findModel, isRecord, keySource, transportFault, wireJson } from 'tappet/kit';
 import type { HttpAnswer, SseEvent } from 'tappet/kit';
 import type { EncodedMessage, ModelEvent, ModelInfo, ModelProvider, ModelRequest, NormalizedMessage, ToolSpec } from 'tappet/schemas';
 import { chatEvents, wholeCompletion } from './chat.ts';
@@ -32,16 +32,18 @@ export function providerFor(server: Server, models: readonly ModelInfo[], unknow
   const learnt = new Map<string, Set<Relief>>();
   /** Messages whose reasoning the server does not know any more. */
   const stale = new WeakSet<NormalizedMessage>();
+  /** What `encode` made here; bytes of before a change of the configuration may be of the other wire. */
+  const own = new WeakSet<Uint8Array>();
   const rewritten = new WeakMap<NormalizedMessage, Map<string, Uint8Array>>();
   const toolsMade = new WeakMap<readonly ToolSpec[], string>();
 
   const write = (message: NormalizedMessage, manner: Manner): Uint8Array =>
-    Buffer.from((wire === 'responses' ? itemsOf(message, name, manner) : chatMessagesOf(message, name, manner)).map((i) => JSON.stringify(i)).join(','));
+    Buffer.from((wire === 'responses' ? itemsOf(message, name, manner) : chatMessagesOf(message, name, manner)).map((i) => wireJson(i)).join(','));
   const bytesOf = ({ message, bytes }: EncodedMessage, manner: Manner): Uint8Array => {
     const files = hasFiles(message) ? manner : home;
     const mine: Manner = { ...manner, images: files.images, documents: files.documents, reasoning: manner.reasoning && !stale.has(message) };
     const how = mannerKey(mine);
-    if (how === mannerKey(home)) return bytes;
+    if (how === mannerKey(home) && own.has(bytes)) return bytes;
     const known = rewritten.get(message) ?? new Map<string, Uint8Array>();
     rewritten.set(message, known);
     const made = known.get(how) ?? write(message, mine);
@@ -51,13 +53,14 @@ export function providerFor(server: Server, models: readonly ModelInfo[], unknow
   const infoOf = (model: string): ModelInfo => findModel(models, model) ?? findModel(models, model.replace(/-\d{4}-\d{2}-\d{2}$/, '')) ?? findModel(served, model)
     ?? { id: model, ...unknown, ...(server.vendor && /^(?:o\d|gpt-(?:[5-9]|\d\d))/.test(model) ? { can: ['tools', 'images', 'thinking', 'effort'] as const } : {}) };
 
-  const fail = (fault: Failing, model: string, cause?: unknown): Error => faultError({ provider: name, model, ...fault }, cause);
+  let secret: string | null = null;
+  /** Some servers repeat the key in their complaints. */
+  const fail = (fault: Failing, model: string, cause?: unknown): Error => faultError({ provider: name, model, ...fault, message: hidden(fault.message, secret) }, cause);
   const asOurs = (e: unknown): unknown => {
     const fault = transportFault(e);
     return fault === null ? e : faultError(fault, e);
   };
   const authorised = async (model: string): Promise<Record<string, string>> => {
-    let secret: string | null;
     try { secret = await key.get(); } catch (e) { throw fail(failed('auth', messageOf(e), false), model, e); }
     if (secret === null && server.keyNeeded) throw fail(failed('auth', key.missing() ?? `there is no key for ${name}`, false), model);
     return secret === null ? {} : server.azure === null ? { authorization: `Bearer ${secret}` } : { 'api-key': secret };
@@ -104,7 +107,7 @@ export function providerFor(server: Server, models: readonly ModelInfo[], unknow
       const rule = reliefFor(refusal, sent, tried);
       if (rule === null) {
         if (answer.status === 401) key.forget();
-        throw faultError(faultFor(refusal, name, info.id));
+        throw fail(faultFor(refusal), info.id);
       }
       tried.add(rule.relief);
       if (rule.relief === 'stale_reasoning') for (const { message } of request.messages) stale.add(message);
@@ -117,7 +120,7 @@ export function providerFor(server: Server, models: readonly ModelInfo[], unknow
       provider: name, model: info.id, tools: request.tools,
       takenIds: () => callIdsIn(request),
       fail: (fault) => fail(fault, info.id),
-      failAs: (error) => faultError(faultFor(refusalIn(error, undefined, answer.headers), name, info.id)),
+      failAs: (error) => fail(faultFor(refusalIn(error, undefined, answer.headers)), info.id),
     };
     const kind = answer.headers['content-type'] ?? '';
     if (/text\/html/i.test(kind)) throw context.fail(failed('connection', `what answers at ${server.baseUrl} is a web page and no model: check the base URL`, false));
@@ -149,10 +152,17 @@ export function providerFor(server: Server, models: readonly ModelInfo[], unknow
         return `no server answers at ${server.baseUrl} (${messageOf(e)})`;
       }
     },
-    encode: (message) => write(message, home),
+    encode(message) {
+      const bytes = write(message, home);
+      own.add(bytes);
+      return bytes;
+    },
     async *stream(request, signal) {
       try {
-        yield* stream(request, signal);
+        for await (const event of stream(request, signal)) {
+          if (signal.aborted) throw fail(failed('aborted', 'the request was stopped', false), request.model);
+          yield event;
+        }
       } catch (e) {
         throw asOurs(e);
       }
@@ -167,7 +177,7 @@ export function providerFor(server: Server, models: readonly ModelInfo[], unknow
             path: endpoint(server, 'responses/input_tokens', info.id), headers: { ...await authorised(info.id), 'content-type': 'application/json' },
             body: bodyOf({ ...rest, head: head.replace('"stream":true,', '').replace(',"stream":true', '') }, request, mannerOf(info, without)), signal, model: info.id,
           });
-          if (status >= 300 || !isRecord(body)) throw faultError(faultFor(refusalOf(status, headers, text), name, info.id));
+          if (status >= 300 || !isRecord(body)) throw fail(faultFor(refusalOf(status, headers, text)), info.id);
           return countOf(body.input_tokens);
         } catch (e) {
           throw asOurs(e);
@@ -177,6 +187,8 @@ export function providerFor(server: Server, models: readonly ModelInfo[], unknow
   };
   return { provider, close: () => client.close() };
 }
+
+const hidden = (text: string, secret: string | null): string => (secret === null || secret.length < 6 ? text : text.replaceAll(secret, '…'));
 
 const hasFiles = (message: NormalizedMessage): boolean => message.content.some((b) => b.type === 'image' || b.type === 'document' || (b.type === 'tool_result' && typeof b.content !== 'string' && b.content.some((c) => c.type !== 'text')));
 

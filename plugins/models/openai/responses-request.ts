@@ -1,6 +1,7 @@
 /** A request on the Responses wire: messages as items, everything that stays the same before them. */
+import { wireJson } from 'tappet/kit';
 import type { ModelInfo, ModelRequest, NormalizedMessage, ToolSpec } from 'tappet/schemas';
-import { fileOf, isOwn, parametersOf, resultOf, wireId, wireName } from './content.ts';
+import { fileOf, isOwn, NOTHING, parametersOf, resultOf, wireId, wireName } from './content.ts';
 import type { FileOf, Frame, Manner } from './content.ts';
 import type { Relief } from './relief.ts';
 import type { Server } from './server.ts';
@@ -35,7 +36,7 @@ function userItems({ content }: NormalizedMessage, manner: Manner): readonly Ite
     }
   }
   flush();
-  return items;
+  return items.length > 0 ? items : [{ type: 'message', role: 'user', content: [inputText(NOTHING)] }];
 }
 const inputText = (text: string): Item => ({ type: 'input_text', text });
 const filePart = (f: FileOf): Item =>
@@ -62,7 +63,7 @@ function assistantItems({ content }: NormalizedMessage, provider: string, manner
 }
 
 const toolsJson = (tools: readonly ToolSpec[]): string =>
-  JSON.stringify(tools.map((t) => ({ type: 'function', name: wireName(t.name), description: t.description, parameters: parametersOf(t), strict: false })));
+  wireJson(tools.map((t) => ({ type: 'function', name: wireName(t.name), description: t.description, parameters: parametersOf(t), strict: false })));
 
 /** The request without its items. */
 export function responsesFrame(o: { readonly request: ModelRequest; readonly server: Server; readonly model: string; readonly info: ModelInfo; readonly without: ReadonlySet<Relief>; readonly tools: (make: typeof toolsJson) => string }): Frame {
@@ -86,7 +87,7 @@ export function responsesFrame(o: { readonly request: ModelRequest; readonly ser
   const offered = request.tools.length > 0;
   if (offered && choice !== undefined && choice !== 'auto' && !without.has('tool_choice')) fields.tool_choice = typeof choice === 'object' ? { type: 'function', name: wireName(choice.name) } : choice === 'any' ? 'required' : choice;
   Object.assign(fields, server.body);
-  const json = JSON.stringify(fields);
+  const json = wireJson(fields);
   return { head: `${json.slice(0, -1)}${offered ? `,"tools":${o.tools(toolsJson)}` : ''},"input":[`, first: '', tail: ']}', fields: new Set([...Object.keys(fields), ...Object.keys(reasoning).map((k) => `reasoning.${k}`)]) };
 }
 

@@ -66,7 +66,7 @@ function serverOf(name: string, settings: ProviderSettings | undefined, env: Rea
     name, settings, baseUrl: url.href.replace(/\/+$/, ''), wire, vendor, loopback,
     azure: azure === null ? null : { deployment: text('azure.deployment', azure.deployment), apiVersion },
     keys: azure !== null ? ['AZURE_OPENAI_API_KEY', 'OPENAI_API_KEY'] : name === 'openai' ? ['OPENAI_API_KEY'] : known?.keys ?? [],
-    keyNeeded: !loopback && (vendor || name === 'openai' || settings?.apiKeyEnv !== undefined || (known?.keys?.length ?? 0) > 0),
+    keyNeeded: settings?.apiKeyEnv !== undefined || (!loopback && (vendor || name === 'openai' || (known?.keys?.length ?? 0) > 0)),
     headers: {
       ...(organization === undefined ? {} : { 'openai-organization': organization }),
       ...(project === undefined ? {} : { 'openai-project': project }),

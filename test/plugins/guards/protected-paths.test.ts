@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { mkdir, mkdtemp, realpath, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import type { JudgedCall, Said, SourcedRule } from 'tappet/schemas';
 import protectedPaths from '../../../plugins/guards/protected-paths.ts';
@@ -50,7 +53,7 @@ test('reading what is protected needs no question, but for credentials', async (
   assert.deepEqual(await reading('/work/p/.git/config'), []);
   assert.deepEqual(await reading('/work/p/agent.config.yaml'), []);
 });
-for (const path of ['.ssh/id_ed25519', '.ssh/work_key', '.ssh', '.aws/credentials', '.netrc', '.git-credentials', '.docker/config.json', '.config/gcloud/credentials.db', '.kube/config', '.local/state/tappet/mcp/tokens.json', '.SSH/id_rsa']) {
+for (const path of ['.ssh/keys/config', '.ssh/id_ed25519', '.ssh/work_key', '.ssh', '.aws/credentials', '.netrc', '.git-credentials', '.docker/config.json', '.config/gcloud/credentials.db', '.kube/config', '.local/state/tappet/mcp/tokens.json', '.SSH/id_rsa']) {
   test(`asks until a rule before ~/${path} is read`, async () => {
     const [said] = await reading(`/home/u/${path}`);
     assert.ok(said?.behavior === 'ask' && said.until === 'rule', JSON.stringify(said));
@@ -62,6 +65,15 @@ for (const path of ['.ssh/config', '.ssh/known_hosts', '.ssh/known_hosts.old', '
 }
 test('looks behind a link before a secret is read', async () => assert.equal((await reading('/work/p/notes', '/home/u/.ssh/id_rsa')).length, 1));
 
+test('knows its own folders by both names where a link leads to them', async (t) => {
+  const base = await realpath(await mkdtemp(join(tmpdir(), 'tappet-protected-')));
+  t.after(() => rm(base, { recursive: true, force: true }));
+  await mkdir(join(base, 'real'));
+  await symlink(join(base, 'real'), join(base, 'link'));
+  const o: CollectOptions = { folders: { ...FOLDERS, state: join(base, 'link/state') } };
+  for (const name of ['link', 'real']) assert.equal((await writing(join(base, name, 'state/trust.json'), undefined, o)).length, 1);
+  assert.deepEqual(await writing(join(base, 'real/other'), undefined, o), []);
+});
 test('protects the files that plugins are loaded from, counted from the file that names them', async () => {
   const o: CollectOptions = { settings: { plugins: { 'acme/x': { use: './tools/x.ts' }, 'acme/y': { use: '../shared/y' }, 'acme/z': { use: 'acme-z' }, 'tools/read': true } }, origin: (path) => (path === 'plugins.acme/x' || path === 'plugins.acme/y' ? originOf('project', '/work/p/agent.config.yaml') : null) };
   assert.match(JSON.stringify(await writing('/work/p/tools/x.ts', undefined, o)), /the plugin acme\/x is loaded from it/);

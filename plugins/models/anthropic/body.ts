@@ -1,0 +1,124 @@
+/** The body of a request: a head, the messages' own bytes, a tail. Only cache markers are put between. */
+import type { EncodedMessage, ModelInfo, ModelRequest, SystemPromptBlock, ToolSpec } from 'tappet/schemas';
+import { encode } from './encode.ts';
+import type { Relief } from './relief.ts';
+import { thinkingOf } from './table.ts';
+
+export const BINDING_BETA = 'thinking-binding-controls-2026-08-01';
+const MIN_BUDGET = 1024;
+const MARK = '"cache_control":{"type":"ephemeral"}';
+const MARKED_END = Buffer.from(`,${MARK}}]}`);
+const COMMA = Buffer.from(',');
+const TAIL = Buffer.from(']}');
+
+export interface BodyOptions {
+  readonly request: ModelRequest;
+  /** As the API shall see it. */
+  readonly model: string;
+  readonly info: ModelInfo;
+  readonly without: ReadonlySet<Relief>;
+  /** What the server said is the most that fits. */
+  readonly mostTokens: number | undefined;
+  /** Messages whose thoughts the server does not take. */
+  readonly staleThinking: ReadonlyMap<EncodedMessage['message'], Uint8Array> | { get(m: EncodedMessage['message']): Uint8Array | undefined };
+  readonly tools: (tools: readonly ToolSpec[], marked: boolean) => string;
+  readonly counting?: boolean | undefined;
+}
+export interface Body { readonly parts: readonly Uint8Array[]; readonly betas: readonly string[]; /** Fields that a server may refuse. */ readonly fields: ReadonlySet<string>; readonly notices: readonly string[] }
+
+export function bodyOf(o: BodyOptions): Body {
+  const { request, info, without, counting } = o;
+  const notices: string[] = [];
+  const caching = !without.has('cache') && (info.can?.includes('cache') ?? true);
+  const system = systemOf(request.system, caching);
+  const max = Math.min(request.maxOutputTokens ?? info.maxOutputTokens, o.mostTokens ?? Infinity);
+  const choice = choiceOf(o, notices);
+  const forced = choice?.type === 'any' || choice?.type === 'tool';
+  const { thinking, maxTokens } = thinkingFor(o, max, forced, notices);
+  const effort = request.effort !== undefined && !without.has('effort') ? request.effort : undefined;
+  const fits = effort === undefined || (info.can?.includes('effort') ?? true);
+  if (!fits) notices.push(`${o.model} takes no effort; it was left out`);
+  const head = {
+    model: o.model,
+    ...(counting === true ? {} : { max_tokens: maxTokens, stream: true, metadata: { user_id: request.sessionId } }),
+    ...(thinking === undefined ? {} : { thinking }),
+    ...(effort !== undefined && fits ? { output_config: { effort } } : {}),
+    ...(choice === undefined ? {} : { tool_choice: choice }),
+    ...(system.blocks.length === 0 ? {} : { system: system.blocks }),
+  };
+  const tools = request.tools.length === 0 ? '' : `,"tools":${o.tools(request.tools, caching && system.marks === 0)}`;
+  const bound = thinking !== undefined && 'block_binding' in thinking;
+  return {
+    parts: [Buffer.from(`${JSON.stringify(head).slice(0, -1)}${tools},"messages":[`), ...messageParts(o, caching), TAIL],
+    betas: bound ? [BINDING_BETA] : [],
+    fields: new Set([...Object.keys(head), ...(thinking === undefined ? [] : Object.keys(thinking).map((k) => `thinking.${k}`)), ...(caching ? ['cache_control'] : [])]),
+    notices,
+  };
+}
+
+/** Of the API's four markers two are for the system prompt: behind what all sessions share, and behind what this one keeps. Nothing behind a changing block is worth one. */
+function systemOf(blocks: readonly SystemPromptBlock[], caching: boolean): { readonly blocks: readonly object[]; readonly marks: number } {
+  const said = blocks.filter((b) => b.text.trim() !== '');
+  const changing = said.findIndex((b) => b.cacheScope === null);
+  const stable = changing < 0 ? said : said.slice(0, changing);
+  const marked = new Set(caching ? [stable.findLastIndex((b) => b.cacheScope === 'global'), stable.length - 1].filter((i) => i >= 0) : []);
+  return { blocks: said.map(({ text }, i) => ({ type: 'text', text, ...(marked.has(i) ? { cache_control: { type: 'ephemeral' } } : {}) })), marks: marked.size };
+}
+
+/** The other two: at the end, and where the request before had its end, so that its cache entry is found however many blocks came since. */
+function messageParts({ request, staleThinking }: BodyOptions, caching: boolean): Uint8Array[] {
+  const sent = request.messages.map((m) => ({ role: m.message.role, bytes: staleThinking.get(m.message) ?? m.bytes })).filter((m) => m.bytes.length > 0);
+  const marked = new Set<number>();
+  for (let i = sent.length - 1; caching && i >= 0 && marked.size < 2; i--) if (sent[i]!.role === 'user') marked.add(i);
+  return sent.flatMap(({ bytes }, i) => [...(i === 0 ? [] : [COMMA]), ...(marked.has(i) ? [bytes.subarray(0, bytes.length - 3), MARKED_END] : [bytes])]);
+}
+
+function choiceOf({ request, model, without }: BodyOptions, notices: string[]): { readonly type: string; readonly name?: string } | undefined {
+  const { toolChoice: wish } = request;
+  if (wish === undefined || wish === 'auto' || request.tools.length === 0) return undefined;
+  if (wish === 'none') return { type: 'none' };
+  if (without.has('tool_choice') || !thinkingOf(model).forcible) {
+    notices.push(`${model} cannot be told which tool to use; the choice was left to it`);
+    return undefined;
+  }
+  return wish === 'any' ? { type: 'any' } : { type: 'tool', name: wish.name };
+}
+
+type ThinkingField = { readonly type: 'enabled' | 'adaptive' | 'disabled'; readonly [more: string]: unknown };
+/** The wish in the form that the model takes. Thoughts are asked for in words: newer models keep them to themselves otherwise. */
+function thinkingFor(o: BodyOptions, max: number, forced: boolean, notices: string[]): { readonly thinking: ThinkingField | undefined; readonly maxTokens: number } {
+  const { request: { thinking: wish }, model, without, info } = o;
+  const { form, byDefault, bound } = thinkingOf(model);
+  const none = { thinking: undefined, maxTokens: max };
+  if (without.has('thinking')) return none;
+  if (forced && form !== 'any') return byDefault ? { thinking: { type: 'disabled' }, maxTokens: max } : none;
+  const adaptive = (): ThinkingField => ({
+    type: 'adaptive', ...(without.has('display') || form === 'any' ? {} : { display: 'summarized' }),
+    ...(bound && !without.has('binding') ? { block_binding: { prefix_mismatch_behavior: 'drop_block' } } : {}),
+  });
+  if (wish === undefined) return byDefault ? { thinking: adaptive(), maxTokens: max } : none;
+  if (info.can !== undefined && !info.can.includes('thinking')) {
+    notices.push(`${model} does not think; the wish was left out`);
+    return none;
+  }
+  if (form === 'adaptive' || (wish === 'adaptive' && form !== 'budget')) {
+    if (wish !== 'adaptive') notices.push(`${model} takes no budget for its thoughts; it decides by itself, and by the effort`);
+    return { thinking: adaptive(), maxTokens: max };
+  }
+  const budget = wish === 'adaptive' ? Math.min(16_000, Math.floor(max / 2)) : wish.budgetTokens;
+  // The budget is a part of the answer's tokens and must leave room for the answer.
+  const maxTokens = Math.max(max, Math.min(info.maxOutputTokens, o.mostTokens ?? Infinity, budget + max));
+  const fitting = Math.min(Math.max(budget, MIN_BUDGET), maxTokens - 1);
+  if (fitting < MIN_BUDGET) {
+    notices.push(`${maxTokens} tokens leave no room for thoughts; they were left out`);
+    return none;
+  }
+  return { thinking: { type: 'enabled', budget_tokens: fitting }, maxTokens };
+}
+
+/** The bytes of a message without its thoughts; only where it has some. */
+export const withoutThinking = (m: EncodedMessage): Uint8Array | null =>
+  m.message.content.some((b) => b.type === 'thinking' || b.type === 'redacted_thinking') ? encode(m.message, { thinking: false }) : null;
+/** Tools as JSON, their last one marked. */
+export const toolsJson = (tools: readonly ToolSpec[], marked: boolean): string =>
+  `[${tools.map(({ name, description, input_schema }, i) => `${JSON.stringify({ name, description, input_schema }).slice(0, -1)}${marked && i === tools.length - 1 ? `,${MARK}` : ''}}`).join(',')}]`;

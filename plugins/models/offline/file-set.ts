@@ -1,0 +1,106 @@
+/** Which files are meant: `the TypeScript files in src`, `*.md`, `files named index.ts`. */
+import { lower, quoteOf, QUOTE } from './words.ts';
+import type { Quote } from './words.ts';
+
+export interface FileSet {
+  /** Of the names, without a folder: `*`, `*.{ts,tsx}`, `index.ts`. */
+  readonly names: string;
+  /** Null: the working folder. */
+  readonly folder: string | null;
+  readonly deep: boolean;
+  /** Part of a path instead of a name: `docs/*.md`. */
+  readonly path: boolean;
+}
+
+const LANGUAGES: Readonly<Record<string, readonly string[]>> = {
+  typescript: ['ts', 'tsx', 'mts', 'cts'], javascript: ['js', 'jsx', 'mjs', 'cjs'], python: ['py'], markdown: ['md', 'markdown'], yaml: ['yml', 'yaml'], html: ['html', 'htm'], rust: ['rs'], golang: ['go'], c: ['c', 'h'],
+  'c++': ['cpp', 'cc', 'cxx', 'hpp', 'hh'], 'c#': ['cs'], ruby: ['rb'], shell: ['sh', 'bash'], bash: ['sh', 'bash'], text: ['txt'], image: ['png', 'jpg', 'jpeg', 'gif', 'svg', 'webp'], kotlin: ['kt', 'kts'], perl: ['pl', 'pm'],
+  swift: ['swift'], haskell: ['hs'], elixir: ['ex', 'exs'], scala: ['scala'], java: ['java'], php: ['php'], lua: ['lua'], css: ['css'], json: ['json'], xml: ['xml'], sql: ['sql'], toml: ['toml'], csv: ['csv'],
+};
+/** Short words that say what files are like, not how they end. */
+const NO_ENDING = new Set('new old big main core other same many few more most good bad last first long huge tiny root base such some open empty large small hidden unused important recent only just these those that this changed the all any every each of my our your its'.split(' '));
+export const HERE = /^(?:(?:this|the|our|my|current|whole|entire|root|top-level|working|present) ?)*(?:project|repo|repository|codebase|code base|folder|directory|dir|workspace|tree|package|code)?(?: root)?$|^(?:here|\.|\.\/|everywhere|all (?:the )?files|total|there)$/i;
+const DEEP = /[\s,(]*(?:\brecursively|\b(?:including|with|and) (?:all )?(?:its |their |the )?(?:sub-?folders|sub-?directories)|\band below|\bat any depth|\bin (?:all|any) (?:sub)?folders)\)?$/i;
+const SHALLOW = /[\s,(]*(?:\bdirectly|\bnon-?recursively|\bnot recursively?|\b(?:only )?at the top level(?: only)?|\bwithout (?:its |the )?sub-?(?:folders|directories)|\b(?:not|excluding) (?:in |the |its )?sub-?(?:folders|directories))\)?$/i;
+/** A path in one word, or in quotes. */
+export const WORD = `(?:${QUOTE}|[\\w.~@/\\\\+-]*[\\w~/+-])`;
+
+/** A folder in words: `the src folder`. Null: the words name none; the empty text is the working folder. */
+export function readFolder(words: string, quotes: readonly Quote[]): string | null {
+  const text = words.trim();
+  if (HERE.test(text)) return '';
+  const found = new RegExp(`^(?:(?:the|a|this|my|our)\\s+)?(?:(?:folder|directory|dir|path)\\s+)?(?:(?:named|called)\\s+)?(${WORD})(?:\\s+(?:sub-?)?(?:folder|directory|dir))?$`, 'i').exec(text);
+  if (found === null) return null;
+  const path = lower(found[1]!, quotes).replace(/^@/, '').replace(/(?<=.)[/\\]+$/, '').replace(/^\.\/(?=.)/, '');
+  return path === '.' ? '' : path;
+}
+
+/** Null: the words name no files. */
+export function readFileSet(words: string, quotes: readonly Quote[]): FileSet | null {
+  let text = words.trim();
+  let deep = true;
+  for (let before = ''; before !== text;) {
+    before = text;
+    if (SHALLOW.test(text)) deep = false;
+    text = text.replace(SHALLOW, '').replace(DEEP, '').trim();
+  }
+  if (/^(?:(?:the|all)\s+)*top-level\s/i.test(text)) { deep = false; text = text.replace(/top-level\s+/i, ''); }
+  const whole = readNames(text, quotes, null, deep);
+  if (whole !== null) return whole;
+  // Where the folder begins: `files ending in .ts in src` has two places that look like it.
+  for (const found of text.matchAll(/(?:^|[\s,]+)(directly )?(?:in|inside|under|underneath|within|below|beneath|from|of)\s+/gi)) {
+    const folder = readFolder(text.slice(found.index + found[0].length), quotes);
+    const names = folder === null ? null : readNames(text.slice(0, found.index), quotes, folder === '' ? null : folder, deep && found[1] === undefined);
+    if (names !== null) return names;
+  }
+  return null;
+}
+
+function readNames(words: string, quotes: readonly Quote[], folder: string | null, deep: boolean): FileSet | null {
+  const text = words.trim().replace(/^(?:(?:all|the|every|each|any|of|my|our|existing|available|different|these|those|list of|names of)\s+)+/i, '').replace(/\s+(?:there are|that exist|are there|there|we have|you can find|you find|it has|overall|in total)$/i, '').trim();
+  const set = (names: string, path = false): FileSet => ({ names, folder, deep, path });
+  const value = (t: string): string => lower(t.trim(), quotes).replace(/^@/, '');
+  if (/^(?:files?|filenames|everything|contents?|stuff|things|all|)$/i.test(text)) return set('*');
+  let m: RegExpExecArray | null;
+  if ((m = new RegExp(`^(?:files?\\s+)?(?:that are\\s+|which are\\s+)?(?:matching|that match|which match|like)\\s+(?:the\\s+)?(?:glob\\s+|pattern\\s+)*(${QUOTE}|\\S+)$`, 'i').exec(text)) !== null) return ofGlob(value(m[1]!), set);
+  if ((m = /^(?:files?\s+)?(?:with|having|of|that have|which have)\s+(?:the\s+|an?\s+)?(?:file\s+)?(?:extensions?|suffix(?:es)?|endings?|types?)\s+(?:of\s+)?(.+)$/i.exec(text)) !== null) return ofEndings(m[1]!, quotes, set);
+  if ((m = /^(?:files?\s+)?(?:ending|that end|which end|whose names? ends?)\s+(?:in|with|on)\s+(.+)$/i.exec(text)) !== null) return ofEndings(m[1]!, quotes, set);
+  if ((m = new RegExp(`^(?:files?\\s+)?(?:starting|beginning|that (?:start|begin)|which (?:start|begin)|whose names? (?:starts?|begins?))\\s+with\\s+(${QUOTE}|\\S+)$`, 'i').exec(text)) !== null) return set(`${literal(value(m[1]!))}*`);
+  if ((m = new RegExp(`^(?:files?\\s+)?(?:whose (?:file)?names? (?:contains?|includes?|has|have)|with|that have|having)\\s+(${QUOTE}|\\S+)(?:\\s+in (?:the|their|its) names?)?$`, 'i').exec(text)) !== null && /name/i.test(text)) return set(`*${literal(value(m[1]!))}*`);
+  if ((m = new RegExp(`^(?:(?:file|folder)s?\\s+)?(?:that (?:are|is)\\s+|which (?:are|is)\\s+)?(?:named|called|by the name(?: of)?|with the name)\\s+(${QUOTE}|\\S+)$`, 'i').exec(text)) !== null) { const name = value(m[1]!); return /[*?]/.test(name) ? ofGlob(name, set) : name.includes('/') ? set(literal(name), true) : set(literal(name)); }
+  if (/^(?:unit )?(?:tests?|specs?|test files?|spec files?)$/i.test(text)) return set('{*.test.*,*.spec.*,*_test.*,test_*.*}');
+  if (/^(?:hidden|dot) ?files?$/i.test(text)) return set('.*');
+  if ((m = new RegExp(`^(${QUOTE}|\\S*[*?]\\S*)(?:\\s+files?)?$`, 'i').exec(text)) !== null && /[*?{]/.test(value(m[1]!))) return ofGlob(value(m[1]!), set);
+  if ((m = /^(.+?)[\s-]+(?:(?:source|code|script|program)\s+)?(?:files?|sources|scripts|modules|documents|docs|programs)$/i.exec(text)) !== null) return ofEndings(m[1]!, quotes, set);
+  return null;
+}
+
+function ofGlob(glob: string, set: (names: string, path?: boolean) => FileSet): FileSet {
+  const plain = glob.replace(/^\.\//, '');
+  if (plain.startsWith('**/') && !plain.slice(3).includes('/')) return { ...set(plain.slice(3)), deep: true };
+  return set(plain, plain.includes('/'));
+}
+function ofEndings(words: string, quotes: readonly Quote[], set: (names: string) => FileSet): FileSet | null {
+  const endings: string[] = [];
+  for (const word of words.split(/\s*(?:,|\/|\bor\b|\band\b|&|\s)\s*/i)) {
+    const one = lower(word, quotes).trim().replace(/^\*?\./, '').toLowerCase();
+    if (one === '') continue;
+    if (LANGUAGES[one] !== undefined && !word.includes('.')) endings.push(...LANGUAGES[one]);
+    else if (/^[\w+.-]{1,12}$/.test(one) && !NO_ENDING.has(one) && (word.includes('.') || one.length <= 5 || quoteOf(word, quotes) !== undefined)) endings.push(one);
+    else return null;
+  }
+  const unique = [...new Set(endings)];
+  return unique.length === 0 ? null : set(unique.length === 1 ? `*.${unique[0]}` : `*.{${unique.join(',')}}`);
+}
+/** A name as it is, in a pattern. */
+const literal = (name: string): string => name.replace(/[*?[\]{}\\]/g, '\\$&');
+
+/** The pattern that the tools take, and where they are to start. */
+export function globOf({ names, deep, path, folder }: FileSet): { readonly pattern: string; readonly path?: string } {
+  return { pattern: path || !deep ? names : `**/${names}`, ...(folder === null ? {} : { path: folder }) };
+}
+/** The files in words, as they were understood. */
+export function describe({ names, deep, path, folder }: FileSet): string {
+  const what = names === '*' && !path ? '' : ` matching ${names}`;
+  return `${what}${folder === null ? ' in this folder' : ` in ${folder}`}${deep && !path ? ' and the folders below it' : ''}`.trimStart();
+}
