@@ -74,6 +74,7 @@ export async function createSession(p: SessionParts): Promise<Session> {
   let turn: { readonly id: Uuid; readonly abort: AbortController; readonly ids: Uuid[]; interrupts: ((v: void) => void)[]; done: Promise<unknown> } | null = null;
   let begun = false;
   let closed: Promise<void> | null = null;
+  let outputs: string | null = null;
   let open: readonly { use: ToolUseBlock; parent: AssistantMessage }[] = p.restored?.deferred ?? [];
   let startContext: Message[] = [];
 
@@ -120,11 +121,11 @@ export async function createSession(p: SessionParts): Promise<Session> {
       emit({ type: 'state.changed', cwd: to });
       void conversation.fire('CwdChanged', { from, to }, { signal: closing.signal });
     },
-    roots: () => [real(kernel.root), ...(p.cwd.startsWith(kernel.root) ? [] : [real(p.cwd)]), ...kernel.settings().directories.map((d) => real(isAbsolute(d) ? d : resolve(kernel.root, d))), ...live.directories.map(real)],
+    roots: () => [real(kernel.root), ...(p.cwd.startsWith(kernel.root) ? [] : [real(p.cwd)]), ...kernel.settings().directories.map((d) => real(isAbsolute(d) ? d : resolve(kernel.root, d))), ...live.directories.map(real), ...(outputs === null ? [] : [outputs])],
     rules, mode, append, emit,
     fact: async (line: FactLine) => { await store(line); },
     sync: async () => { await p.log?.sync(); },
-    outputFolder: async () => p.log?.outputFolder() ?? temporaryFolder(kernel, p.id),
+    outputFolder: async () => (outputs = real(await (p.log?.outputFolder() ?? temporaryFolder(kernel, p.id)))),
     fire: (name, event, o) => kernel.hooks.fire(name, { ...event, sessionId: p.id, cwd: live.cwd, agentId, agentType, mode: state.get().toolPermissionContext.mode } as never, { signal: o.signal, refine: o.refine, local: localTaps, onError: onTapError }),
     canAsk: (kind) => p.parent?.conversation.canAsk(kind) ?? [...hosts.keys()].some((h) => h.asks.includes(kind)),
     target: () => { const target = kernel.registries.executionTargets.all()[0]; const terminal = [...hosts.keys()].find((h) => h.terminal !== undefined)?.terminal; return target === undefined || terminal === undefined ? target : { ...target, spawn: (r) => terminal.spawn(r) }; },
@@ -153,7 +154,7 @@ export async function createSession(p: SessionParts): Promise<Session> {
   }
 
   let pumping: Promise<void> | null = null;
-  const pump = (): Promise<void> => (pumping ??= runAll().finally(() => { pumping = null; }));
+  const pump = (): Promise<void> => (pumping ??= runAll());
   async function runAll(): Promise<void> {
     await Promise.resolve(); // several prompts of one tick are queued before the first turn takes one
     while (queue.length > 0) {
@@ -161,6 +162,7 @@ export async function createSession(p: SessionParts): Promise<Session> {
       const [first] = queue.splice(i, 1);
       await runOne(first!);
     }
+    pumping = null; // in the same tick as the last look at the queue, or a prompt could fall between
   }
 
   async function runOne(first: Queued): Promise<void> {

@@ -63,6 +63,7 @@ export function openJsonl(file: string, o: JsonlWriterOptions = {}): JsonlWriter
     append(line) {
       const data = Buffer.from(`${isTorn ? '\n' : ''}${line}\n`);
       if (data.length > MAX_LINE_BYTES) throw new Error(`the line has ${data.length} bytes; at most ${MAX_LINE_BYTES} can be read back`);
+      if (fstatSync(fd).nlink === 0) throw new Error('the file was removed');
       isTorn = true;
       put(data);
       isTorn = false;
@@ -115,13 +116,13 @@ export async function readJsonl(file: string, onRecord: JsonlRecord, o: { maxLin
   return parser;
 }
 
-export function jsonlParser(onRecord: JsonlRecord, o: { maxLineBytes?: number; offset?: number } = {}): JsonlParser {
+export function jsonlParser(onRecord: JsonlRecord, o: { maxLineBytes?: number } = {}): JsonlParser {
   const maxLineBytes = o.maxLineBytes ?? MAX_LINE_BYTES;
   const notices: JsonlNotice[] = [];
   let skipped = 0;
   let parts: Buffer[] = [];
   let partBytes = 0;
-  let offset = o.offset ?? 0;
+  let offset = 0;
   const skip = (at: number, bytes: number, why: string): void => {
     skipped++;
     if (notices.length < MAX_NOTICES) notices.push({ offset: at, bytes, why });

@@ -19,8 +19,9 @@ export interface Lock {
   /** Takes away only what is one's own. */
   release(): void;
 }
-/** `owner` is null where the record cannot be read; `isSilent`: it lives elsewhere, where nobody can look, and gave no sign for a minute. */
-export type LockAnswer = { readonly lock: Lock } | { readonly owner: LockOwner | null; readonly isSilent: boolean };
+/** `owner` is null where the record cannot be read; `isElsewhere`: it lives where nobody can look; `isSilent`: and gave no sign for a minute. */
+export interface LockTaken { readonly owner: LockOwner | null; readonly isElsewhere: boolean; readonly isSilent: boolean }
+export type LockAnswer = { readonly lock: Lock } | LockTaken;
 
 const HEARTBEAT_MS = 20_000;
 const SILENT_MS = 60_000;
@@ -34,13 +35,13 @@ export async function takeLock(file: string): Promise<LockAnswer> {
 }
 
 /** A descriptor of the lock's file: ours. */
-async function seize(file: string, me: LockOwner): Promise<number | { owner: LockOwner | null; isSilent: boolean }> {
+async function seize(file: string, me: LockOwner): Promise<number | LockTaken> {
   for (const end = performance.now() + BREAKING_MS; ;) {
     const fd = publish(file, me);
     if (fd !== null) return fd;
     const found = look(file);
     if (found === null) continue;
-    if (!found.isDead) return { owner: found.owner, isSilent: found.isSilent };
+    if (!found.isDead) return { owner: found.owner, isElsewhere: found.isElsewhere, isSilent: found.isSilent };
     // Who breaks it is settled by a lock named after the victim, so that nobody takes away the lock of whoever came after it; a breaker that dies is itself broken like this.
     const victim = nameOf(found.owner);
     const breaking = `${file}.${victim}`;
@@ -89,7 +90,7 @@ function publishWithoutLinks(file: string, me: LockOwner): number | null {
 }
 
 /** Null: it is gone. */
-function look(file: string): { owner: LockOwner | null; isDead: boolean; isSilent: boolean } | null {
+function look(file: string): (LockTaken & { readonly isDead: boolean }) | null {
   let text: string;
   let modified: number;
   try {
@@ -101,10 +102,10 @@ function look(file: string): { owner: LockOwner | null; isDead: boolean; isSilen
   }
   const owner = asOwner(text);
   // Only a power cut leaves an unreadable record, and no process outlives that.
-  if (owner === null) return { owner, isDead: modified < Date.now() - uptime() * 1000, isSilent: false };
+  if (owner === null) return { owner, isDead: modified < Date.now() - uptime() * 1000, isElsewhere: false, isSilent: false };
   const me = self();
-  const isHere = owner.host === me.host && owner.namespace === me.namespace;
-  return { owner, isDead: isDead(owner, me), isSilent: !isHere && Date.now() - modified > SILENT_MS };
+  const isElsewhere = owner.host !== me.host || owner.namespace !== me.namespace;
+  return { owner, isDead: isDead(owner, me), isElsewhere, isSilent: isElsewhere && Date.now() - modified > SILENT_MS };
 }
 function isDead(owner: LockOwner, me: LockOwner): boolean {
   if (owner.host !== me.host) return false;

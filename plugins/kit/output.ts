@@ -19,7 +19,7 @@ export interface OutputLimits {
   readonly onText?: ((stream: OutputStream, text: string) => void) | undefined;
 }
 export interface Kept {
-  /** Characters written, before anything was left out. */
+  /** All characters, kept or not; of a line that was cut only those that are shown. */
   readonly chars: number;
   /** Everything, where it has at most `max` characters; else its start and its end, `max` characters together, with a count between. */
   excerpt(max: number): string;

@@ -50,12 +50,9 @@ export const newestNumber = (): number | null => {
 /** The value of one variable in the environment that a process was started with; `null` too where it may not be read. */
 export function startedWith(pid: number, name: string): string | null {
   const environ = read(`/proc/${pid}/environ`);
-  if (environ === null) return null;
-  const at = environ.startsWith(`${name}=`) ? 0 : environ.indexOf(`\0${name}=`) + 1;
-  if (at === 0 && !environ.startsWith(`${name}=`)) return null;
-  const from = at + name.length + 1;
-  const end = environ.indexOf('\0', from);
-  return environ.slice(from, end === -1 ? undefined : end);
+  const text = `\0${environ ?? ''}`;
+  const at = text.indexOf(`\0${name}=`);
+  return at === -1 ? null : text.slice(at + name.length + 2).split('\0', 1)[0]!;
 }
 
 function read(file: string): string | null {

@@ -1,7 +1,7 @@
 /** Finds files by their names, newest first. */
 import { join } from 'node:path';
 import { definePlugin, defineTool, messageOf, z } from 'tappet/kernel';
-import { absolute, codeOf, compileGlob, hiddenByRules, matchPath, pathSubject, realPath, shownPath, specPath, splitGlob, suggestForPaths, walk } from 'tappet/kit';
+import { absolute, codeOf, compileGlob, hiddenByRules, judgedPaths, matchPath, pathSubject, shownPath, specPath, splitGlob, suggestForPaths, walk } from 'tappet/kit';
 import type { Found } from 'tappet/kit';
 import type { FsLike, ToolResult, ToolUseContext } from 'tappet/schemas';
 
@@ -25,37 +25,32 @@ export default definePlugin({
   api: 1,
   options,
   apply({ registries, options: limits }) {
-    const judged = new WeakMap<object, string | null>();
+    const judged = judgedPaths();
     registries.tools.add(defineTool<z.ZodType<Input>, Output>({
       name: 'Glob',
       description: `Finds files by a name pattern, newest first, up to ${limits.maxFiles}. Files that .gitignore names are left out, unless path lies in an ignored folder.`,
       inputSchema: input,
       isReadOnly: true,
       isConcurrencySafe: true,
-      subjects: async (args, { fs, cwd, home }) => {
-        const subject = await pathSubject(fs, cwd, rootOf(args, cwd, home), 'read');
-        judged.set(args, subject.real);
-        return [subject];
-      },
+      subjects: async (args, { fs, cwd, home }) => judged.note(args, await pathSubject(fs, cwd, rootOf(args, cwd, home), 'read')),
       matches: matchPath,
       fromSpec: (spec) => ({ pattern: '**', path: specPath(spec) }),
       suggest: (_args, subjects, place) => suggestForPaths(subjects, place, 'folder'),
       render: (data) => ('error' in data ? data.error : data.message),
       call: async (args, context) => {
         const root = rootOf(args, context.cwd, context.home);
-        const real = await realPath(context.fs, root);
-        if (real === null) return wrong(`${root} can't be reached: its links go in a circle, or a folder on the way may not be entered`);
-        if ((judged.get(args) ?? real) !== real) return wrong(`${root} leads to another place than a moment ago; nothing was searched`);
-        const stat = await context.fs.stat(real).catch((e: unknown) => { if (NOT_THERE.has(codeOf(e) ?? '')) return null; throw e; });
+        const found = await judged.find(args, context.fs, root);
+        if ('wrong' in found) return wrong(found.wrong);
+        const stat = await context.fs.stat(found.real).catch((e: unknown) => { if (NOT_THERE.has(codeOf(e) ?? '')) return null; throw e; });
         if (stat === null) return wrong(`there is no folder ${root}. The working folder is ${context.cwd}`);
         if (!stat.isDirectory()) return wrong(`${root} is no folder. Read it with Read, or give the folder that it is in`);
-        return search(args, root, real, limits, context);
+        return search(args, root, found.real, limits, context);
       },
     }));
   },
 });
 
-const NOT_THERE = new Set(['ENOENT', 'ENOTDIR', 'EACCES', 'ENAMETOOLONG']);
+const NOT_THERE = new Set(['ENOENT', 'ENOTDIR', 'EACCES']);
 /** The folder that is really searched: a pattern may lead out of `path`, by `../` or as a whole path. */
 const rootOf = ({ pattern, path = '.' }: Input, cwd: string, home: string): string => absolute(absolute(cwd, path, home), splitGlob(pattern).base || '.', home);
 

@@ -1,7 +1,7 @@
 /** Writes a file as a whole: a new one, or one that was read and is still as it was read. */
 import { dirname } from 'node:path';
 import { definePlugin, defineTool, messageOf, z } from 'tappet/kernel';
-import { absolute, codeOf, decodeText, encodeText, hashOf, isAbsence, lineEnds, matchPath, pathSubject, readBounded, realPath, shownPath, specPath, suggestForPaths, sweepTemps, writeWhole } from 'tappet/kit';
+import { absolute, codeOf, decodeText, encodeText, hashOf, isAbsence, judgedPaths, lineEnds, matchPath, pathSubject, readBounded, shownPath, specPath, suggestForPaths, sweepTemps, writeWhole } from 'tappet/kit';
 import type { FileRead, TextFile } from 'tappet/kit';
 import type { ToolResult, ToolUseContext } from 'tappet/schemas';
 
@@ -21,7 +21,7 @@ export default definePlugin({
   name: 'tools/write',
   api: 1,
   apply({ registries, log }) {
-    const judged = new WeakMap<object, string | null>();
+    const judged = judgedPaths();
     const swept = new Set<string>();
     /** Once for each folder: what a killed process left there. */
     const sweep = async (context: ToolUseContext, folder: string): Promise<void> => {
@@ -33,11 +33,7 @@ export default definePlugin({
       name: 'Write',
       description: 'Writes a whole file: makes it, with its folders, or replaces all that was in it. An existing file must have been read whole before and not have changed since. To change parts of a file, use Edit.',
       inputSchema: input,
-      subjects: async (args, { fs, cwd, home }) => {
-        const subject = await pathSubject(fs, cwd, args.file_path, 'write', home);
-        judged.set(args, subject.real);
-        return [subject];
-      },
+      subjects: async (args, { fs, cwd, home }) => judged.note(args, await pathSubject(fs, cwd, args.file_path, 'write', home)),
       matches: matchPath,
       fromSpec: (spec) => ({ file_path: specPath(spec), content: '' }),
       suggest: (_args, subjects, place) => suggestForPaths(subjects, place),
@@ -45,11 +41,10 @@ export default definePlugin({
       call: async (args, context) => {
         const path = absolute(context.cwd, args.file_path, context.home);
         try {
-          const real = await realPath(context.fs, path);
-          if (real === null) return wrong(`${path} can't be reached: its links go in a circle, or a folder on the way may not be entered`);
-          if ((judged.get(args) ?? real) !== real) return wrong(`${path} leads to another place than a moment ago; nothing was written`);
-          const result = await writeAt(path, real, args.content, context);
-          if (!result.isError) await sweep(context, dirname(real));
+          const found = await judged.find(args, context.fs, path);
+          if ('wrong' in found) return wrong(found.wrong);
+          const result = await writeAt(path, found.real, args.content, context);
+          if (!result.isError) await sweep(context, dirname(found.real));
           return result;
         } catch (e) {
           return wrong(whatFailed(e, path));
@@ -112,7 +107,6 @@ function whatFailed(e: unknown, path: string): string {
     case 'E_FILE_CHANGED': return `${messageOf(e)}. Read it again, then write`;
     case 'E_FILE_READONLY': return `${messageOf(e)}. If it is meant to be changed, make it writable first`;
     case 'E_FILE_SPECIAL': case 'E_FILE_MOVED': return messageOf(e);
-    case 'ENAMETOOLONG': case 'ERR_INVALID_ARG_VALUE': return `${JSON.stringify(path)} can't be the name of a file`;
     default: throw e;
   }
 }

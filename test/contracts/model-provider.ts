@@ -281,10 +281,12 @@ export function modelProviderSuite(sut: ProviderUnderTest): void {
     assert.ok(events.some((e) => e.type === 'notice' && e.text !== ''));
   }, { skip: !can('odd') });
 
-  check('sends nothing that the API refuses, whatever the conversation holds', [{ blocks: [{ text: 'ok' }] }], async (_peer, ask) => {
+  check('sends nothing that the API refuses, whatever the conversation holds', [{ blocks: [{ text: 'ok' }] }], async (peer, ask) => {
     await fc.assert(fc.asyncProperty(conversation(peerTools), async (messages) => {
+      const before = peer.requests().length;
       const { error } = await ask(messages);
       assert.equal(error, undefined, error instanceof Error ? error.message : String(error));
+      assert.equal(peer.requests().length, before + 1, 'it took more than one try');
     }), { numRuns: 60 });
   });
   check('takes its own answers back, thinking and all', [{ blocks: [...(can('thinking') ? [{ thinking: 'Hm' }] : []), { text: 'Two.' }, { call: 'Read', input: { a: '1' } }] }, { blocks: [{ text: 'done' }] }], async (_peer, ask) => {

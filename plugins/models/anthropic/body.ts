@@ -1,5 +1,5 @@
 /** The body of a request: a head, the messages' own bytes, a tail. Only cache markers are put between. */
-import type { EncodedMessage, ModelInfo, ModelRequest, SystemPromptBlock, ToolSpec } from 'tappet/schemas';
+import type { EncodedMessage, ModelInfo, ModelRequest, NormalizedMessage, SystemPromptBlock, ToolSpec } from 'tappet/schemas';
 import { encode } from './encode.ts';
 import type { Relief } from './relief.ts';
 import { thinkingOf } from './table.ts';
@@ -20,7 +20,7 @@ export interface BodyOptions {
   /** What the server said is the most that fits. */
   readonly mostTokens: number | undefined;
   /** Messages whose thoughts the server does not take. */
-  readonly staleThinking: ReadonlyMap<EncodedMessage['message'], Uint8Array> | { get(m: EncodedMessage['message']): Uint8Array | undefined };
+  readonly staleThinking: { get(message: NormalizedMessage): Uint8Array | undefined };
   readonly tools: (tools: readonly ToolSpec[], marked: boolean) => string;
   readonly counting?: boolean | undefined;
 }

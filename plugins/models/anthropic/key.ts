@@ -14,8 +14,9 @@ export interface Key {
 /** A named variable or a helper first, then `ANTHROPIC_API_KEY`, then `ANTHROPIC_AUTH_TOKEN` (for gateways, as a bearer token). */
 export function findKey(settings: ProviderSettings | undefined, env: Readonly<Record<string, string | undefined>>): Key {
   const own = Object.keys(settings?.headers ?? {}).some((h) => /^(?:authorization|x-api-key)$/i.test(h));
+  const said = settings?.apiKeyEnv !== undefined || settings?.keyHelper !== undefined;
   const key = keySource(settings, env, ['ANTHROPIC_API_KEY']);
-  const token = keySource(settings?.apiKeyEnv === undefined && settings?.keyHelper === undefined ? undefined : settings, env, ['ANTHROPIC_AUTH_TOKEN']);
+  const token = said ? null : keySource(undefined, env, ['ANTHROPIC_AUTH_TOKEN']);
   const bearer = settings?.options?.auth === 'bearer' || /AUTH_TOKEN$/.test(settings?.apiKeyEnv ?? '');
   const as = (secret: string, bear: boolean): Record<string, string> => (bear ? { authorization: `Bearer ${secret}` } : { 'x-api-key': secret });
   return {
@@ -23,10 +24,10 @@ export function findKey(settings: ProviderSettings | undefined, env: Readonly<Re
       if (own) return {};
       const secret = await key.get();
       if (secret !== null) return as(secret, bearer);
-      const other = await token.get();
+      const other = await token?.get() ?? null;
       return other === null ? null : as(other, true);
     },
-    missing: () => (own || key.missing() === null || token.missing() === null ? null : settings?.apiKeyEnv === undefined ? 'ANTHROPIC_API_KEY is not set' : key.missing()),
+    missing: () => (own || token?.missing() === null ? null : key.missing()),
     refused() {
       key.forget();
       return settings?.keyHelper !== undefined;

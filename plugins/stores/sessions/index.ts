@@ -2,8 +2,9 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, realpath } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { definePlugin, TappetError } from 'tappet/kernel';
+import { isAbsence } from 'tappet/kit';
 import type { SessionLog, SessionStore, Uuid } from 'tappet/schemas';
 import { lockSession, openLog, storeError } from './log.ts';
 import type { LogOptions } from './log.ts';
@@ -42,7 +43,7 @@ export function sessionStore(state: string, o: Pick<LogOptions, 'write'> = {}): 
     async create({ sessionId, root }) {
       if (!ID.test(sessionId)) throw new TappetError('E_USAGE', { message: `"${sessionId}" cannot be the name of a session`, do: 'use a UUID' });
       const file = await fileOf(root, sessionId);
-      await mkdir(join(file, '..'), { recursive: true, mode: 0o700 }).catch((e: unknown) => { throw storeError(e, file); });
+      await mkdir(dirname(file), { recursive: true, mode: 0o700 }).catch((e: unknown) => { throw storeError(e, file); });
       const lock = await lockSession(file, sessionId);
       try {
         if (existsSync(file)) throw new TappetError('E_SESSION_STORE', { message: `there is a session ${sessionId} already`, where: file, do: `go on with it: --resume ${sessionId}` });
@@ -83,8 +84,8 @@ async function sessionsFolder(state: string, root: string): Promise<string> {
   return join(state, 'projects', `${words}-${createHash('sha256').update(real).digest('hex').slice(0, 10)}`, 'sessions');
 }
 async function allFolders(state: string): Promise<string[]> {
-  const projects = await readdir(join(state, 'projects')).catch((e: NodeJS.ErrnoException) => {
-    if (e.code === 'ENOENT') return [];
+  const projects = await readdir(join(state, 'projects')).catch((e: unknown) => {
+    if (isAbsence(e)) return [];
     throw storeError(e, join(state, 'projects'));
   });
   return projects.map((project) => join(state, 'projects', project, 'sessions'));

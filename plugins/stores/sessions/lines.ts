@@ -26,6 +26,7 @@ export const isMessage = (line: Line): line is MessageLine => MESSAGES.has(line.
 const CRC = /,"crc":"([0-9a-f]{8})"\}\s*$/;
 /** Bytes at the end of a line in which its checksum must stand. */
 const CRC_BYTES = 64;
+const MAX_NOTICES = 200;
 
 /** The checksum is that of the text up to and with `seq`, closed by a brace: what the line would be without it. A draft that was read from another session loses that session's frame. */
 export function encodeLine(draft: LineDraft, sessionId: string, seq: number, now: () => Date): string {
@@ -39,7 +40,8 @@ export interface ReadSession extends SessionRead { /** The highest number; 0 whe
 export async function readSession(file: string): Promise<ReadSession> {
   const reading = lineReader();
   const parser = await readJsonl(file, reading.onRecord);
-  return { lines: reading.lines, notices: [...described(parser), ...reading.notices()], lastSeq: reading.lastSeq() };
+  const notices = [...described(parser), ...reading.notices()];
+  return { lines: reading.lines, notices: notices.length > MAX_NOTICES ? [...notices.slice(0, MAX_NOTICES), `and ${notices.length - MAX_NOTICES} notices more`] : notices, lastSeq: reading.lastSeq() };
 }
 /** The lines of a part of a file; what is wrong with the others does not matter. */
 export function readPart(bytes: Buffer): readonly Line[] {
@@ -63,7 +65,7 @@ function lineReader() {
       if ('crc' in value && !isIntact(bytes)) return 'the checksum is wrong: the line was damaged';
       if (typeof value.type !== 'string') return 'no type';
       const { seq } = value;
-      if (typeof seq === 'number' && Number.isSafeInteger(seq)) {
+      if ('crc' in value && typeof seq === 'number' && Number.isSafeInteger(seq)) {
         if (seq > lastSeq + 1 && lastSeq > 0) gaps.push(`lines ${lastSeq + 1} to ${seq - 1} are missing before byte ${offset}`);
         if (seq <= lastSeq) gaps.push(`line ${seq} at byte ${offset} comes after line ${lastSeq}`);
         lastSeq = Math.max(lastSeq, seq);
@@ -75,7 +77,7 @@ function lineReader() {
       }
       const lacks = lackOf(value as { type: Line['type'] });
       if (lacks !== null) return `a line of type "${value.type}" without ${lacks}`;
-      lines.push((MESSAGES.has(value.type) ? { parentUuid: null, cwd: '', isSidechain: false, timestamp: '', ...value } : value) as unknown as Line);
+      lines.push((MESSAGES.has(value.type) ? framed(value) : value) as unknown as Line);
     },
   };
 }
@@ -86,16 +88,23 @@ function isIntact(bytes: Buffer): boolean {
   return found !== null && crcHex(bytes.subarray(0, from + found.index), '}') === found[1];
 }
 
+/** Lines of other writers may lack what says where a message belongs. */
+function framed(value: Readonly<Record<string, unknown>>): object {
+  const text = (key: string): string | null => (typeof value[key] === 'string' ? value[key] : null);
+  return { ...value, parentUuid: text('parentUuid'), cwd: text('cwd') ?? '', isSidechain: value.isSidechain === true, timestamp: text('timestamp') ?? '' };
+}
 function lackOf(value: Readonly<Record<string, unknown>> & { readonly type: Line['type'] }): string | null {
   for (const [key, type] of Object.entries(FIELDS[value.type])) if (typeof value[key] !== type || value[key] === null) return key;
   const { message, attachment } = value as { message?: { id?: unknown; content?: unknown }; attachment?: { kind?: unknown; text?: unknown } };
   switch (value.type) {
-    case 'user': return typeof message?.content === 'string' || Array.isArray(message?.content) ? null : 'content';
-    case 'assistant': return typeof message?.id !== 'string' ? 'message.id' : Array.isArray(message.content) ? null : 'content';
+    case 'user': return typeof message?.content === 'string' || areBlocks(message?.content) ? null : 'content';
+    case 'assistant': return typeof message?.id !== 'string' ? 'message.id' : areBlocks(message.content) ? null : 'content';
     case 'attachment': return typeof attachment?.kind === 'string' && typeof attachment.text === 'string' ? null : 'kind and text';
     default: return null;
   }
 }
+
+const areBlocks = (content: unknown): boolean => Array.isArray(content) && content.every((block: unknown) => typeof (block as { type?: unknown } | null)?.type === 'string');
 
 const described = (parser: Pick<JsonlParser, 'notices' | 'skipped'>): string[] => [
   ...parser.notices.map(({ offset, bytes, why }) => `${bytes} bytes at byte ${offset} skipped: ${why}`),

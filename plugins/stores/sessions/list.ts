@@ -2,12 +2,15 @@
 import { open, readdir, stat } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { isAbsence } from 'tappet/kit';
 import type { Line, SessionInfo } from 'tappet/schemas';
 import { isMessage, readPart } from './lines.ts';
 
 const STEP = 16 * 1024;
-/** Bytes of one file that are read at most to find its first prompt; as many again at its end. */
+/** Bytes of one file that are read at most to find its first prompt. */
 const MOST = 256 * 1024;
+/** Bytes at its end that are looked through for a title. */
+const TAIL = 64 * 1024;
 const PROMPT_CHARS = 200;
 const AT_ONCE = 16;
 
@@ -34,14 +37,22 @@ async function sessionFiles(folder: string): Promise<Candidate[]> {
   }));
   return files.flat();
 }
-const absent = <T>(instead: T) => (e: NodeJS.ErrnoException): T => {
-  if (e.code === 'ENOENT') return instead;
+const absent = <T>(instead: T) => (e: unknown): T => {
+  if (isAbsence(e)) return instead;
   throw e;
 };
 
-async function describe({ file, modified, size }: Candidate): Promise<SessionInfo | null> {
-  const handle = await open(file, 'r').catch(absent(null));
-  if (handle === null) return null;
+/** Null: it is gone, or a child's. One that cannot be read is listed by its name: opening it says why. */
+async function describe(candidate: Candidate): Promise<SessionInfo | null> {
+  try {
+    return await readEnds(candidate);
+  } catch (e) {
+    const { file, modified, size } = candidate;
+    return isAbsence(e) ? null : { sessionId: basename(file, '.jsonl'), cwd: '', file, modified, size, created: null, title: null, firstPrompt: null, messages: null };
+  }
+}
+async function readEnds({ file, modified, size }: Candidate): Promise<SessionInfo | null> {
+  const handle = await open(file, 'r');
   try {
     let head = await part(handle, 0, STEP);
     let lines = readPart(head);
@@ -50,12 +61,14 @@ async function describe({ file, modified, size }: Candidate): Promise<SessionInf
       lines = readPart(head);
     }
     const isWhole = head.length >= size;
-    const tail = isWhole ? lines : readPart(await part(handle, Math.max(head.length, size - STEP), STEP));
+    const tail = isWhole ? null : await part(handle, Math.max(head.length, size - TAIL), TAIL);
+    // Looking for a word is much cheaper than reading lines.
+    const lateTitle = tail?.includes('"custom-title"') === true ? titleOf(readPart(tail)) : null;
     const first = lines.find(isMessage);
     if (first?.isSidechain === true) return null;
     return {
       sessionId: basename(file, '.jsonl'), cwd: first?.cwd ?? '', file, modified, size, created: first?.timestamp ?? null,
-      title: titleOf(tail) ?? titleOf(lines), firstPrompt: promptOf(lines), messages: isWhole ? lines.filter(isMessage).length : null,
+      title: lateTitle ?? titleOf(lines), firstPrompt: promptOf(lines), messages: isWhole ? lines.filter(isMessage).length : null,
     };
   } finally {
     await handle.close();

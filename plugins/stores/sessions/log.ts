@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { openJsonl, takeLock } from 'tappet/kit';
-import type { JsonlWriterOptions, Lock } from 'tappet/kit';
+import type { JsonlWriterOptions, Lock, LockTaken } from 'tappet/kit';
 import { messageOf, TappetError } from 'tappet/kernel';
 import type { SessionLog } from 'tappet/schemas';
 import { encodeLine } from './lines.ts';
@@ -22,14 +22,17 @@ export interface LogOptions {
 /** `E_SESSION_BUSY` where a living process has it. */
 export async function lockSession(file: string, sessionId: string): Promise<Lock> {
   const lockFile = file.replace(/\.jsonl$/, '.lock');
-  const answer = await takeLock(lockFile).catch((e: unknown) => { throw storeError(e); });
+  const answer = await takeLock(lockFile).catch((e: unknown) => { throw storeError(e, lockFile); });
   if ('lock' in answer) return answer.lock;
-  const { owner, isSilent } = answer;
-  const elsewhere = isSilent ? `on ${owner?.host}, which has given no sign for a minute` : null;
   throw new TappetError('E_SESSION_BUSY', {
-    id: sessionId, owner: elsewhere ?? (owner === null ? 'whose record cannot be read' : owner.pid === process.pid ? `pid ${owner.pid}, this very one` : `pid ${owner.pid}`), where: lockFile,
-    ...(isSilent || owner === null ? { do: `if you know that it has ended, remove ${lockFile}; or take a copy: --fork-session` } : {}),
+    id: sessionId, owner: nameOf(answer), where: lockFile,
+    ...(answer.isElsewhere || answer.owner === null ? { do: `if you know that it has ended, remove ${lockFile}; or take a copy: --fork-session` } : {}),
   });
+}
+function nameOf({ owner, isElsewhere, isSilent }: LockTaken): string {
+  if (owner === null) return 'its record cannot be read';
+  if (isElsewhere) return `pid ${owner.pid} on another machine or in a container: ${owner.host.split(' ')[0]}${isSilent ? ', without a sign of life for a minute' : ''}`;
+  return owner.pid === process.pid ? `pid ${owner.pid}, this very one` : `pid ${owner.pid}`;
 }
 
 export function openLog(o: LogOptions): SessionLog {
@@ -40,7 +43,7 @@ export function openLog(o: LogOptions): SessionLog {
     try {
       await writer.sync();
     } catch (e) {
-      throw storeError(e);
+      throw storeError(e, o.file);
     } finally {
       writer.close();
       if (writer.bytes === 0 && o.lock.isHeld()) rmSync(o.file, { force: true });

@@ -1,5 +1,5 @@
 /** Bash: one command line per call, in a process of its own. */
-import { definePlugin, defineTool, z } from 'tappet/kernel';
+import { definePlugin, defineTool, messageOf, z } from 'tappet/kernel';
 import { endOrphans } from 'tappet/kit';
 import { runBash, shown } from './run.ts';
 
@@ -40,7 +40,10 @@ export default definePlugin({
       render: shown,
       call: (input, context) => {
         // What a killed process of ours left running; beside the first command, as looking for it takes a few milliseconds.
-        orphans ??= endOrphans().then((n) => { if (n > 0) log.warn(`ended ${n} processes that a killed session had left behind`); }, (e: unknown) => log.warn(`could not look for what killed sessions left behind: ${String(e)}`));
+        orphans ??= endOrphans().then(
+          (n) => { if (n > 0) log.warn(`ended ${n} processes that a killed session had left behind`); },
+          (e: unknown) => log.warn(`could not look for what killed sessions left behind: ${messageOf(e)}`),
+        );
         return runBash(input, context, { options, env });
       },
     }));

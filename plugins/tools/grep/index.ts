@@ -1,7 +1,7 @@
 /** Searches in files: contents by pattern, along ignore files, in bounded time. */
 import { basename, join } from 'node:path';
 import { definePlugin, defineTool, messageOf, z } from 'tappet/kernel';
-import { absolute, codeOf, compileGlob, createTimeBox, decodeText, hiddenByRules, matchPath, pathSubject, readBounded, realPath, shownPath, specPath, suggestForPaths, walk } from 'tappet/kit';
+import { absolute, codeOf, compileGlob, createTimeBox, decodeText, hiddenByRules, judgedPaths, matchPath, pathSubject, readBounded, shownPath, specPath, suggestForPaths, walk } from 'tappet/kit';
 import type { Found } from 'tappet/kit';
 import type { FsLike, ToolResult, ToolUseContext } from 'tappet/schemas';
 import { createSearchAggregator } from './aggregator.ts';
@@ -52,7 +52,7 @@ export default definePlugin({
   options,
   apply({ registries, services, options: limits }) {
     services.provide('searchAggregator', createSearchAggregator);
-    const judged = new WeakMap<object, string | null>();
+    const judged = judgedPaths();
     registries.tools.add(defineTool<z.ZodType<Input>, Output>({
       name: 'Grep',
       description: 'Searches file contents with a regular expression. output_mode chooses file names (default), the lines, or counts. Leaves out binary files and what .gitignore names, unless path is itself ignored.',
@@ -60,31 +60,26 @@ export default definePlugin({
       isReadOnly: true,
       isConcurrencySafe: true,
       maxResultSizeChars: limits.maxChars + 10_000, // it pages by itself
-      subjects: async (args, { fs, cwd, home }) => {
-        const subject = await pathSubject(fs, cwd, args.path ?? '.', 'read', home);
-        judged.set(args, subject.real);
-        return [subject];
-      },
+      subjects: async (args, { fs, cwd, home }) => judged.note(args, await pathSubject(fs, cwd, args.path ?? '.', 'read', home)),
       matches: matchPath,
       fromSpec: (spec) => ({ pattern: '.', path: specPath(spec) }),
       suggest: (_args, subjects, place) => suggestForPaths(subjects, place, 'folder'),
       render: (data) => ('error' in data ? data.error : [...(data.content === '' ? [] : [data.content]), ...data.notices].join('\n')),
       call: async (args, context) => {
         const root = absolute(context.cwd, args.path ?? '.', context.home);
-        const real = await realPath(context.fs, root);
-        if (real === null) return wrong(`${root} can't be reached: its links go in a circle, or a folder on the way may not be entered`);
-        if ((judged.get(args) ?? real) !== real) return wrong(`${root} leads to another place than a moment ago; nothing was searched`);
-        const stat = await context.fs.stat(real).catch((e: unknown) => { if (NOT_THERE.has(codeOf(e) ?? '')) return null; throw e; });
+        const found = await judged.find(args, context.fs, root);
+        if ('wrong' in found) return wrong(found.wrong);
+        const stat = await context.fs.stat(found.real).catch((e: unknown) => { if (NOT_THERE.has(codeOf(e) ?? '')) return null; throw e; });
         if (stat === null) return wrong(`there is no ${root}. The working folder is ${context.cwd}`);
         if (!stat.isDirectory() && !stat.isFile()) return wrong(`${root} is no regular file (a pipe, a socket or a device)`);
         const search = await readWords(args, context.cwd, root);
         if ('error' in search) return wrong(search.error);
-        return searchFiles({ args, root, real, isFile: stat.isFile(), ...search }, limits, context);
+        return searchFiles({ args, root, real: found.real, isFile: stat.isFile(), ...search }, limits, context);
       },
     }));
   },
 });
-const NOT_THERE = new Set(['ENOENT', 'ENOTDIR', 'EACCES', 'ENAMETOOLONG']);
+const NOT_THERE = new Set(['ENOENT', 'ENOTDIR', 'EACCES']);
 
 interface Search { readonly args: Input; readonly root: string; readonly real: string; readonly isFile: boolean; readonly pattern: SearchPattern; wanted(way: string): boolean; descends(way: string): boolean }
 

@@ -1,7 +1,7 @@
 /** Reads one file as a model can take it: numbered lines, an image, a notebook's cells. */
 import { dirname, basename, extname, join } from 'node:path';
 import { definePlugin, defineTool, nearest, z } from 'tappet/kernel';
-import { absolute, codeOf, decodeText, hashOf, matchPath, numbered, pathSubject, readBounded, realPath, specPath, suggestForPaths } from 'tappet/kit';
+import { absolute, codeOf, decodeText, hashOf, judgedPaths, matchPath, numbered, pathSubject, readBounded, specPath, suggestForPaths } from 'tappet/kit';
 import type { FileRead } from 'tappet/kit';
 import type { ImageBlock, TextBlock, ToolResult, ToolUseContext } from 'tappet/schemas';
 import { imageInfo } from './image.ts';
@@ -38,7 +38,7 @@ export default definePlugin({
   api: 1,
   options,
   apply({ registries, options: limits }) {
-    const judged = new WeakMap<object, string | null>();
+    const judged = judgedPaths();
     registries.tools.add(defineTool<z.ZodType<Input>, Output>({
       name: 'Read',
       description: `Reads a file: text with line numbers (number, tab, line), images, notebooks cell by cell. Shows up to ${limits.maxLines} lines; offset and limit choose others. No folders, no PDFs.`,
@@ -46,11 +46,7 @@ export default definePlugin({
       isReadOnly: true,
       isConcurrencySafe: true,
       maxResultSizeChars: limits.maxChars + 10_000, // it pages by itself and is never put into a file
-      subjects: async (args, { fs, cwd, home }) => {
-        const subject = await pathSubject(fs, cwd, args.file_path, 'read', home);
-        judged.set(args, subject.real);
-        return [subject];
-      },
+      subjects: async (args, { fs, cwd, home }) => judged.note(args, await pathSubject(fs, cwd, args.file_path, 'read', home)),
       matches: matchPath,
       fromSpec: (spec) => ({ file_path: specPath(spec) }),
       suggest: (_args, subjects, place) => suggestForPaths(subjects, place),
@@ -58,10 +54,8 @@ export default definePlugin({
       call: async (args, context) => {
         const path = absolute(context.cwd, args.file_path, context.home);
         try {
-          const real = await realPath(context.fs, path);
-          if (real === null) return wrong(`${path} can't be reached: its links go in a circle, or a folder on the way may not be entered`);
-          if ((judged.get(args) ?? real) !== real) return wrong(`${path} leads to another place than a moment ago; nothing was read`);
-          return await readAt(path, real, args, limits, context);
+          const found = await judged.find(args, context.fs, path);
+          return 'wrong' in found ? wrong(found.wrong) : await readAt(path, found.real, args, limits, context);
         } catch (e) {
           return wrong(await whatFailed(e, path, context));
         }
@@ -137,7 +131,6 @@ async function whatFailed(e: unknown, path: string, context: ToolUseContext): Pr
     case 'EISDIR': return `${path} is a folder. List it with Glob (pattern "*", path "${path}")`;
     case 'EACCES': case 'EPERM': return `${path} may not be read by this user`;
     case 'E_FILE_SPECIAL': case 'E_FILE_MOVED': return (e as Error).message;
-    case 'ENAMETOOLONG': case 'ERR_INVALID_ARG_VALUE': return `${JSON.stringify(path)} can't be the name of a file`;
     default: throw e;
   }
 }

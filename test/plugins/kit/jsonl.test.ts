@@ -140,6 +140,15 @@ test('a disk that fills up fails that line alone: the part that was written does
   assert.deepEqual(parsed(readFileSync(file)).values, [{ n: 1 }, { n: 4 }, { n: 5 }, { n: 6 }]);
 });
 
+test('lines are not written into a file that was removed', (t) => {
+  const file = place(t);
+  const writer = openJsonl(file);
+  writer.append('{"n":1}');
+  rmSync(file);
+  assert.throws(() => writer.append('{"n":2}'), /was removed/);
+  writer.close();
+});
+
 test('short writes are gone on with until the line is whole', (t) => {
   const file = place(t);
   const writer = openJsonl(file, { write: (fd, data, from, bytes) => writeSync(fd, data, from, Math.min(bytes, 3)) });

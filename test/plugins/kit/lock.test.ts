@@ -97,6 +97,17 @@ test('whoever died while breaking a lock is broken too', async (t) => {
   (await taken(file)).release();
 });
 
+test('while somebody is breaking a dead owner\'s lock nobody else takes it away', async (t) => {
+  const { file } = place(t);
+  await record(file, { pid: await deadPid() });
+  const victim = readFileSync(file, 'utf8');
+  const breaker = await taken(`${file}.${(JSON.parse(victim) as LockOwner).nonce}`);
+  assert.equal((await busy(file)).owner?.pid, process.pid);
+  assert.equal(readFileSync(file, 'utf8'), victim);
+  breaker.release();
+  (await taken(file)).release();
+});
+
 test('the fence tells when the lock was taken away, and a release then touches nothing', async (t) => {
   const { file } = place(t);
   const first = await taken(file);

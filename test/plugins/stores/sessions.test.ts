@@ -284,6 +284,14 @@ test('lines of other writers count; what a session cannot use is left alone and 
   assert.equal((JSON.parse(readFileSync(file, 'utf8').trim().split('\n').at(-1)!) as { seq: number }).seq, 2);
 });
 
+test('a number without a checksum is not believed', async (t) => {
+  const p = place(t);
+  const { sessionId, file } = await written(p, [said('one')]);
+  appendFileSync(file, `{"type":"tag","tag":"x","seq":${Number.MAX_SAFE_INTEGER}}\n`);
+  await addAfter(p, sessionId);
+  assert.equal((JSON.parse(readFileSync(file, 'utf8').trim().split('\n').at(-1)!) as { seq: number }).seq, 2);
+});
+
 test('no content of a file makes opening it fail', async (t) => {
   const p = place(t);
   const { sessionId, file } = await written(p, [said('x')]);
@@ -291,13 +299,14 @@ test('no content of a file makes opening it fail', async (t) => {
   const kinds = ['user', 'assistant', 'system', 'attachment', 'decision', 'turn', 'custom-title', 'new'];
   const junk = fc.oneof(
     fc.uint8Array({ maxLength: 80 }).map((a) => Buffer.from(a)),
-    fc.record({ type: fc.constantFrom(...kinds), uuid: fc.jsonValue(), message: fc.jsonValue(), seq: fc.jsonValue(), crc: fc.jsonValue() }, { requiredKeys: ['type'] }).map((o) => Buffer.from(`${JSON.stringify(o)}\n`)),
+    fc.record({ type: fc.constantFrom(...kinds), uuid: fc.jsonValue(), message: fc.oneof(fc.jsonValue(), fc.record({ id: fc.string(), content: fc.jsonValue() })), customTitle: fc.jsonValue(), seq: fc.jsonValue(), crc: fc.jsonValue() }, { requiredKeys: ['type'] }).map((o) => Buffer.from(`${JSON.stringify(o)}\n`)),
   );
   await fc.assert(fc.asyncProperty(fc.array(junk, { maxLength: 8 }), async (parts) => {
     writeFileSync(file, Buffer.concat([own, ...parts]));
     const { found } = await addAfter(p, sessionId);
     assert.equal(found[0], 'x');
     assert.equal(found.at(-1), 'added');
+    assert.equal((await p.store.list({ root: p.root })).length, 1);
   }), { numRuns: 60 });
 });
 

@@ -1,0 +1,136 @@
+/** What the host brings to the session: who may call what, its hooks, the MCP servers that live in it. */
+import { permissionUpdate } from 'tappet/kernel';
+import type { Answer, EventBase, Host, HookEvent, PermissionUpdate, SessionEvent, Wire } from 'tappet/kernel';
+import { DIALECT_EVENTS, dialectInput, dialectMatcher, dialectSaid } from 'tappet/kit';
+import type { DialectFacts } from 'tappet/kit';
+import type { Channel } from './channel.ts';
+import { permissionAnswer } from './protocol.ts';
+import type { Fields, Initialize } from './protocol.ts';
+
+export interface HostParts {
+  readonly channel: Channel;
+  /** `--permission-prompt-tool stdio` was given. */
+  readonly canAsk: boolean;
+  facts(): Promise<DialectFacts>;
+  /** A hook wants the turn to end. */
+  stop(reason: string): void;
+  report(text: string): void;
+}
+export interface ClientHost {
+  readonly host: Host;
+  /** Replaces what an earlier `initialize` brought. */
+  bring(given: Initialize): void;
+  /** Answers through `answer`, which says whether the question was still open. */
+  ask(event: Extract<SessionEvent, { type: 'ask' }>, answer: (answer: Answer) => void): void;
+  /** Settled by somebody else: the host is told to forget it. */
+  settled(requestId: string): void;
+  /** A message of an MCP server in the host; false: there is none of this name. */
+  hear(server: string, message: unknown): boolean;
+}
+
+/** As long as scripts have; a host that wants less says so. */
+const HOOK_SECONDS = 600;
+/** Where a hook that is late must not open the gate. */
+const SHUT: Readonly<Record<string, Fields>> = { PreToolUse: { behavior: 'deny', message: 'a hook of the host did not answer in time' }, UserPromptSubmit: { block: 'a hook of the host did not answer in time' } };
+
+export function createHost(p: HostParts): ClientHost {
+  const questions = new Map<string, AbortController>();
+  const wires = new Map<string, HostWire>();
+  let hooks: NonNullable<Host['hooks']> = [];
+  const host: Host = {
+    get asks() { return p.canAsk && !p.channel.isGone ? ['permission' as const] : []; },
+    get hooks() { return hooks; },
+    get mcp() { return Object.fromEntries([...wires].map(([name, wire]) => [name, () => wire])); },
+  };
+  return {
+    host,
+    bring(given) {
+      hooks = Object.entries(given.hooks ?? {}).filter(([event]) => DIALECT_EVENTS.includes(event)).flatMap(([event, groups]) => groups.flatMap((g) => g.hookCallbackIds.map((id) => hookOf(p, event, id, g))));
+      for (const name of given.sdkMcpServers ?? []) if (!wires.has(name)) wires.set(name, wireTo(name, p.channel));
+    },
+    ask(event, answer) {
+      const abort = new AbortController();
+      questions.set(event.requestId, abort);
+      const body = {
+        subtype: 'can_use_tool', tool_name: event.toolName, display_name: event.toolName, input: event.input, tool_use_id: event.toolUseId, permission_suggestions: event.suggestions, decision_reason: event.message,
+        decision_reason_type: event.reason.kind, ...(event.blockedPath === undefined ? {} : { blocked_path: event.blockedPath }), ...(event.agentId === null ? {} : { agent_id: event.agentId }),
+      };
+      void p.channel.request(body, abort.signal, event.requestId).then((payload) => answerOf(payload, p.report), (e: Error): Answer => ({ behavior: 'deny', message: `nobody answered: ${e.message}` })).then((said) => {
+        questions.delete(event.requestId);
+        if (!abort.signal.aborted) answer(said);
+      });
+    },
+    settled(requestId) { questions.get(requestId)?.abort(); },
+    hear(server, message) {
+      const wire = wires.get(server);
+      wire?.onmessage?.(message);
+      return wire !== undefined;
+    },
+  };
+}
+
+/** Anything that is no answer refuses. */
+function answerOf(payload: unknown, report: (text: string) => void): Answer {
+  const read = permissionAnswer().safeParse(payload);
+  if (!read.success) return { behavior: 'deny', message: 'the host gave an answer that cannot be read' };
+  const said = read.data;
+  if (said.behavior === 'deny') return { behavior: 'deny', message: said.message, interrupt: said.interrupt };
+  const updates = said.updatedPermissions?.flatMap((u): PermissionUpdate[] => {
+    const known = permissionUpdate().safeParse(u);
+    if (!known.success) report(`a permission update of the host is left out, it cannot be read: ${JSON.stringify(u)}`);
+    return known.success ? [known.data] : [];
+  });
+  return { behavior: 'allow', ...(said.updatedInput == null ? {} : { updatedInput: said.updatedInput }), ...(updates === undefined ? {} : { updatedPermissions: updates }) };
+}
+
+type Group = NonNullable<Initialize['hooks']>[string][number];
+
+function hookOf(p: HostParts, event: string, id: string, group: Group): NonNullable<Host['hooks']>[number] {
+  let hears: ReturnType<typeof dialectMatcher>;
+  try {
+    hears = dialectMatcher(group.matcher);
+  } catch {
+    p.report(`the matcher ${JSON.stringify(group.matcher)} of a hook on ${event} is no regular expression; the hook hears of everything`);
+    hears = () => true;
+  }
+  const ms = (group.timeout ?? HOOK_SECONDS) * 1000;
+  return {
+    event: event as HookEvent, onFailure: group.onFailure, timeoutMs: ms + 1000, // ours comes first, and says more
+    async run(given, { signal, toolUseId }) {
+      const happened = given as EventBase;
+      if (!hears(event, happened)) return undefined;
+      const input = dialectInput(event, happened, await p.facts());
+      if (input === null) return undefined;
+      if (p.channel.isGone && group.onFailure !== 'block') return undefined; // nobody is there who could have an opinion
+      const late = AbortSignal.timeout(ms);
+      try {
+        const answer = await p.channel.request({ subtype: 'hook_callback', callback_id: id, input, ...(toolUseId === undefined ? {} : { tool_use_id: toolUseId }) }, AbortSignal.any([signal, late]));
+        const { said, stop } = dialectSaid(event, answer, happened);
+        if (stop !== undefined) p.stop(stop);
+        return said;
+      } catch (e) {
+        if (late.aborted && !signal.aborted && SHUT[event] !== undefined) return SHUT[event];
+        if (p.channel.isGone && group.onFailure !== 'block') return undefined;
+        throw e;
+      }
+    },
+  };
+}
+
+interface HostWire extends Wire { onmessage?: ((message: unknown) => void) | undefined }
+
+/** A server that lives in the host: each message is a request to the host, a JSON-RPC answer comes back in its payload. */
+function wireTo(name: string, channel: Channel): HostWire {
+  const closing = new AbortController();
+  const wire: HostWire = {
+    start: async () => {},
+    async send(message) {
+      const payload = await channel.request({ subtype: 'mcp_message', server_name: name, message }, closing.signal);
+      const wants = message as { readonly id?: unknown; readonly method?: unknown };
+      // What answers a notification is a filler.
+      if (wants.id !== undefined && wants.method !== undefined) wire.onmessage?.((payload as { readonly mcp_response?: unknown } | null | undefined)?.mcp_response);
+    },
+    async close() { closing.abort(); wire.onclose?.(); },
+  };
+  return wire;
+}

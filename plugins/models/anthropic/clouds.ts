@@ -1,0 +1,43 @@
+/** Claude at Bedrock or Vertex: by the vendor's SDK, if the user installed it. We bring none: they are heavy, and few need them. */
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { TappetError } from 'tappet/kernel';
+import { isRecord } from 'tappet/kit';
+import type { ProviderSettings } from 'tappet/schemas';
+
+type Json = Record<string, unknown>;
+const CLOUDS = {
+  bedrock: { pkg: '@anthropic-ai/bedrock-sdk', name: 'AnthropicBedrock' },
+  vertex: { pkg: '@anthropic-ai/vertex-sdk', name: 'AnthropicVertex' },
+} as const;
+export type Via = keyof typeof CLOUDS;
+export interface Cloud { create(body: Json, o: { readonly signal: AbortSignal; readonly headers: Readonly<Record<string, string>> }): Promise<AsyncIterable<Json>> }
+
+/** @throws E_MODEL_UNAVAILABLE */
+export function viaOf(settings: ProviderSettings | undefined): Via | null {
+  const via = settings?.options?.via;
+  if (via === undefined) return null;
+  if (via === 'bedrock' || via === 'vertex') return via;
+  throw new TappetError('E_MODEL_UNAVAILABLE', { message: 'providers.anthropic.options.via is neither bedrock nor vertex', do: 'write via: bedrock or via: vertex, or take the key out' });
+}
+
+/** Why it cannot be loaded; `null`: it is there. */
+export function missingSdk(via: Via, folder: string): string | null {
+  try { sdkFile(via, folder); return null; } catch { return `Claude at ${via} needs the package ${CLOUDS[via].pkg}, which is not installed in ${folder}`; }
+}
+const sdkFile = (via: Via, folder: string): string => createRequire(join(folder, 'package.json')).resolve(CLOUDS[via].pkg);
+
+/** What stands in `options.client` goes to the SDK as it is; the cloud's own credentials are the SDK's affair. @throws E_MODEL_UNAVAILABLE */
+export async function openCloud(via: Via, folder: string, settings: ProviderSettings | undefined): Promise<Cloud> {
+  const { pkg, name } = CLOUDS[via];
+  const missing = missingSdk(via, folder);
+  if (missing !== null) throw new TappetError('E_MODEL_UNAVAILABLE', { message: missing, do: `run: npm install --prefix ${folder} ${pkg}` });
+  const module = await import(pathToFileURL(sdkFile(via, folder)).href) as Json;
+  const inner = isRecord(module.default) || typeof module.default === 'function' ? module.default as Json : {};
+  const Client = [module[name], inner[name], module.default].find((c) => typeof c === 'function') as (new (o: Json) => { messages: { create: Cloud['create'] } }) | undefined;
+  if (Client === undefined) throw new TappetError('E_MODEL_UNAVAILABLE', { message: `${pkg} in ${folder} has no class ${name}`, do: `install a current version: npm install --prefix ${folder} ${pkg}@latest` });
+  // The loop has its own policy of trying again.
+  const client = new Client({ ...(isRecord(settings?.options?.client) ? settings.options.client : {}), ...(settings?.baseUrl === undefined ? {} : { baseURL: settings.baseUrl }), maxRetries: 0 });
+  return { create: async (body, o) => client.messages.create(body, o) };
+}

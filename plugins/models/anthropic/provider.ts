@@ -1,0 +1,252 @@
+/** Anthropic's Messages API as a provider: one request, a second try without what the server refuses, the answer as events. */
+import { faultError, isTappetError, messageOf, TappetError } from 'tappet/kernel';
+import { callIdsIn, clientOptions, createHttpClient, eventObject, findModel, isRecord, mergeModels, oddities, transportFault } from 'tappet/kit';
+import type { HttpAnswer, HttpClient } from 'tappet/kit';
+import type { ModelEvent, ModelFault, ModelInfo, ModelProvider, ModelRequest, NormalizedMessage, ProviderSettings, Settings, ToolSpec } from 'tappet/schemas';
+import { bodyOf, toolsJson, withoutThinking } from './body.ts';
+import type { Body } from './body.ts';
+import { missingSdk, openCloud, viaOf } from './clouds.ts';
+import type { Cloud } from './clouds.ts';
+import { encode, PROVIDER } from './encode.ts';
+import { faultOfAnswer, faultOfEvent } from './faults.ts';
+import type { Fault } from './faults.ts';
+import { findKey } from './key.ts';
+import type { Key } from './key.ts';
+import { remedyFor } from './relief.ts';
+import type { Relief } from './relief.ts';
+import { answerEvents } from './stream.ts';
+import { MODELS, UNKNOWN } from './table.ts';
+
+type Json = Record<string, unknown>;
+const VENDOR_URL = 'https://api.anthropic.com';
+const VERSION = '2023-06-01';
+const FIRST_BYTE_MS = 120_000;
+const BETWEEN_BYTES_MS = 90_000;
+/** For so long pings count as life while the model thinks without showing its thoughts. */
+const SILENT_THINKING_MS = 10 * 60_000;
+
+/** Whom requests go to, as the configuration has it; made anew when that changes. */
+interface Side { readonly said: ProviderSettings | undefined; readonly key: Key; readonly http: HttpClient; readonly secrets: readonly string[]; cloud: Promise<Cloud> | undefined }
+/** What a model's server was found to refuse. */
+interface Learnt { readonly without: Set<Relief>; most: number | undefined }
+type Opened = { readonly events: AsyncIterable<Json>; readonly headers: Readonly<Record<string, string>> } | { readonly fault: Fault };
+
+export function createProvider(o: { settings(): Pick<Settings, 'providers' | 'models'>; readonly env: Readonly<Record<string, string | undefined>>; readonly configFolder: string }): { readonly provider: ModelProvider; close(): void } {
+  const sides: Side[] = [];
+  const learnt = new Map<string, Learnt>();
+  const staleThinking = new WeakMap<NormalizedMessage, Uint8Array>();
+  const toolsMade = new WeakMap<readonly ToolSpec[], [string?, string?]>();
+  let table: { readonly said: Settings['models']; readonly models: readonly ModelInfo[] } | undefined;
+
+  const side = (): Side => {
+    const said = o.settings().providers[PROVIDER];
+    const last = sides.at(-1);
+    if (last !== undefined && last.said === said) return last;
+    const baseUrl = said?.baseUrl ?? (o.env.ANTHROPIC_BASE_URL?.trim() || VENDOR_URL);
+    const usual = { ...said, timeouts: { firstByteMs: FIRST_BYTE_MS, betweenBytesMs: BETWEEN_BYTES_MS, ...said?.timeouts } };
+    const made: Side = {
+      said, key: findKey(said, o.env), http: createHttpClient(clientOptions({ provider: PROVIDER, settings: usual, baseUrl, env: o.env })), cloud: undefined,
+      secrets: Object.entries(said?.headers ?? {}).flatMap(([k, v]) => (/auth|key|token|cookie|secret/i.test(k) ? [v] : [])),
+    };
+    sides.push(made);
+    return made;
+  };
+  const models = (): readonly ModelInfo[] => {
+    const said = o.settings().models;
+    if (table?.said !== said) table = { said, models: mergeModels(PROVIDER, MODELS, said, UNKNOWN) };
+    return table.models;
+  };
+  /** A dated id, or a cloud's form of one, is sent as it is, with the facts of its plain one. */
+  const infoOf = (model: string): { readonly id: string; readonly info: ModelInfo } => {
+    const known = findModel(models(), model);
+    if (known !== undefined) return { id: known.id, info: known };
+    const plain = /claude-[a-z]+-\d(?:-\d(?!\d))?/.exec(model)?.[0];
+    const like = plain === undefined ? undefined : findModel(models(), plain);
+    return { id: model, info: like ?? { id: model, ...UNKNOWN } };
+  };
+  const lessonsOf = (model: string): Learnt => {
+    const known = learnt.get(model) ?? { without: new Set<Relief>(), most: undefined };
+    learnt.set(model, known);
+    return known;
+  };
+  const tools = (list: readonly ToolSpec[], marked: boolean): string => {
+    const made = toolsMade.get(list) ?? [];
+    toolsMade.set(list, made);
+    return (made[marked ? 1 : 0] ??= toolsJson(list, marked));
+  };
+
+  /** All that is needed to send requests for one model; errors leave with their secrets hidden. */
+  const openLine = (request: ModelRequest, signal: AbortSignal) => {
+    const to = side();
+    const { id, info } = infoOf(request.model);
+    const lessons = lessonsOf(id);
+    let secrets = to.secrets;
+    const hidden = (text: string): string => secrets.filter((s) => s.length >= 8).reduce((t, s) => t.replaceAll(s, '[key]'), text);
+    const fail = (fault: Fault, cause?: unknown): TappetError => faultError({ provider: PROVIDER, model: id, ...fault, message: hidden(fault.message) }, cause);
+    const headers = async (body: Body): Promise<Record<string, string>> => {
+      let shown: Readonly<Record<string, string>> | null;
+      try { shown = await to.key.headers(); } catch (e) { throw fail({ kind: 'auth', message: messageOf(e), transient: false }); }
+      if (shown === null) throw fail({ kind: 'auth', message: to.key.missing() ?? 'there is no key', transient: false });
+      secrets = [...to.secrets, ...Object.values(shown).map((v) => v.replace(/^Bearer /, ''))];
+      const betas = [...new Set([...(to.said?.betas ?? []), ...body.betas])].join(',');
+      return { ...shown, 'anthropic-version': VERSION, 'content-type': 'application/json', ...(betas === '' ? {} : { 'anthropic-beta': betas }) };
+    };
+    const body = (without: ReadonlySet<Relief>, most: number | undefined, counting = false): Body => bodyOf({ request, model: id, info, without, mostTokens: most, staleThinking, tools, counting });
+    return { to, id, lessons, fail, headers, body, asOurs: (e: unknown): unknown => { const fault = transportFault(e); return fault === null ? e : fail(fault, e); }, signal };
+  };
+  type Line = ReturnType<typeof openLine>;
+
+  async function* stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelEvent, void, void> {
+    const line = openLine(request, signal);
+    const { lessons, fail } = line;
+    const without = new Set(lessons.without);
+    const notices = new Set<string>();
+    const pulse = { thinking: false, since: 0 };
+    let most = lessons.most;
+    let staleTried = false;
+    let askedAgain = false;
+    try {
+      let opened: Opened;
+      for (;;) {
+        const body = line.body(without, most);
+        for (const n of body.notices) notices.add(n);
+        opened = viaOf(line.to.said) === null ? await viaHttp(line, body, pulse) : await viaCloud(line, body);
+        if (!('fault' in opened)) break;
+        const fault: ModelFault = { provider: PROVIDER, model: line.id, ...opened.fault };
+        if (fault.status === 401 && line.to.key.refused() && !askedAgain) { askedAgain = true; continue; }
+        const remedy = remedyFor(fault, body.fields, staleTried, most !== lessons.most);
+        if (remedy === null) throw fail(opened.fault);
+        if (remedy.notice !== '') notices.add(remedy.notice);
+        if ('most' in remedy) most = remedy.most;
+        else if ('leave' in remedy) {
+          without.add(remedy.leave);
+          lessons.without.add(remedy.leave);
+        } else {
+          staleTried = true;
+          without.add('thinking');
+          for (const m of request.messages) { const bytes = withoutThinking(m); if (bytes !== null) staleThinking.set(m.message, bytes); }
+        }
+        if (/max_tokens: \d+ >/.test(fault.message)) lessons.most = most;
+      }
+      for (const text of notices) yield { type: 'notice', code: 'left_out', text };
+      const { events, headers } = opened;
+      yield* answerEvents(events, {
+        model: line.id, takenIds: () => callIdsIn(request), fail, failAs: (event) => fail(faultOfEvent(event, headers)),
+        thinks(open) { pulse.thinking = open; pulse.since = Date.now(); },
+      });
+    } catch (e) {
+      throw line.asOurs(e);
+    }
+  }
+
+  async function viaHttp({ to, id, headers, body: _, signal }: Line, body: Body, pulse: { thinking: boolean; since: number }): Promise<Opened> {
+    const answer = await to.http.stream({
+      path: '/v1/messages', headers: { ...await headers(body), accept: 'text/event-stream' }, body: body.parts, signal, model: id,
+      isPing: (e) => e.event === 'ping' && !(pulse.thinking && Date.now() - pulse.since < SILENT_THINKING_MS),
+    });
+    if (answer.status < 200 || answer.status >= 300) return { fault: faultOfAnswer(answer.status, answer.headers, await answer.text()) };
+    const kind = answer.headers['content-type'] ?? '';
+    if (kind !== '' && !/event-stream/i.test(kind)) {
+      const text = (await answer.text()).replace(/\s+/g, ' ').slice(0, 200);
+      return { fault: { kind: 'broken_stream', status: answer.status, transient: false, message: `what answers is no stream of events but ${kind}: check the base URL (it begins "${text}")` } };
+    }
+    return { events: objects(answer), headers: answer.headers };
+  }
+
+  async function viaCloud({ to, fail, signal }: Line, body: Body): Promise<Opened> {
+    const via = viaOf(to.said)!;
+    to.cloud ??= openCloud(via, o.configFolder, to.said);
+    to.cloud.catch(() => { to.cloud = undefined; });
+    const cloud = await to.cloud;
+    const ms = to.said?.timeouts?.betweenBytesMs ?? BETWEEN_BYTES_MS;
+    const stop = new AbortController();
+    const onAbort = (): void => stop.abort();
+    signal.addEventListener('abort', onAbort, { once: true });
+    let silent = false;
+    const trouble = (e: unknown): Error | Opened => {
+      const status = (e as { status?: unknown }).status;
+      if (signal.aborted) return fail({ kind: 'aborted', message: 'the request was stopped', transient: false }, e);
+      if (silent) return fail({ kind: 'timeout_between_bytes', message: `${via} went silent for ${ms / 1000} s`, transient: true }, e);
+      if (isTappetError(e)) return e;
+      if (typeof status !== 'number') return fail({ kind: 'connection', message: messageOf(e), transient: true }, e);
+      const said = (e as { error?: unknown }).error;
+      return { fault: faultOfAnswer(status, headersOf((e as { headers?: unknown }).headers), isRecord(said) ? JSON.stringify(said) : messageOf(e)) };
+    };
+    if (signal.aborted) throw fail({ kind: 'aborted', message: 'the request was stopped', transient: false });
+    let events: AsyncIterable<Json>;
+    try {
+      const sent = JSON.parse(Buffer.concat(body.parts).toString('utf8')) as Json;
+      events = await cloud.create(sent, { signal: stop.signal, headers: to.said?.betas === undefined ? {} : { 'anthropic-beta': to.said.betas.join(',') } });
+    } catch (e) {
+      signal.removeEventListener('abort', onAbort);
+      const known = trouble(e);
+      if (known instanceof Error) throw known;
+      return known;
+    }
+    async function* watched(): AsyncGenerator<Json, void, void> {
+      let timer: NodeJS.Timeout | undefined;
+      const wait = (): void => { timer = setTimeout(() => { silent = true; stop.abort(); }, ms); };
+      try {
+        wait();
+        for await (const e of events) {
+          clearTimeout(timer);
+          yield e;
+          wait();
+        }
+        if (signal.aborted || silent) throw new Error('stopped');
+      } catch (e) {
+        const known = trouble(e);
+        throw known instanceof Error ? known : fail((known as { fault: Fault }).fault, e);
+      } finally {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', onAbort);
+      }
+    }
+    return { events: watched(), headers: {} };
+  }
+
+  const provider: ModelProvider = {
+    name: PROVIDER,
+    models,
+    async available() {
+      try {
+        const { said, key } = side();
+        const via = viaOf(said);
+        return via === null ? key.missing() : missingSdk(via, o.configFolder);
+      } catch (e) {
+        return messageOf(e);
+      }
+    },
+    encode: (message) => encode(message),
+    stream,
+    async countTokens(request, signal) {
+      const line = openLine(request, signal);
+      if (viaOf(line.to.said) !== null) throw line.fail({ kind: 'not_found', message: 'tokens are counted by the vendor\'s own API only', transient: false });
+      const body = line.body(line.lessons.without, line.lessons.most, true);
+      try {
+        const { status, headers, text, body: said } = await line.to.http.json({ path: '/v1/messages/count_tokens', headers: await line.headers(body), body: body.parts, signal, model: line.id });
+        if (status < 200 || status >= 300) throw line.fail(faultOfAnswer(status, headers, text));
+        const count = isRecord(said) ? said.input_tokens : undefined;
+        if (typeof count !== 'number') throw line.fail({ kind: 'server_error', message: 'the server gave no number of tokens', transient: false });
+        return count;
+      } catch (e) {
+        throw line.asOurs(e);
+      }
+    },
+  };
+  return { provider, close: () => { for (const s of sides) s.http.close(); } };
+}
+
+/** The objects in a stream's events; what is none is told by a made-up event of an unknown kind, which the reader skips aloud. */
+async function* objects(answer: HttpAnswer): AsyncGenerator<Json, void, void> {
+  const odd = oddities();
+  for await (const e of answer.events) {
+    const said = eventObject(e, odd);
+    yield said === null ? { type: 'no JSON object' } : said.type === undefined && e.event !== null ? { ...said, type: e.event } : said;
+  }
+}
+
+function headersOf(said: unknown): Record<string, string> {
+  if (said instanceof Headers) return Object.fromEntries(said);
+  return isRecord(said) ? Object.fromEntries(Object.entries(said).flatMap(([k, v]) => (typeof v === 'string' ? [[k.toLowerCase(), v]] : []))) : {};
+}
