@@ -263,7 +263,19 @@ export interface SessionStore {
   latest(o: { root: string }): Promise<Uuid | null>;
 }
 /** Typed by declaration merging in the providing plugin's own file. */
-export interface Services { 'stores.sessions': SessionStore; searchAggregator: () => SearchAggregator; arguments: ArgumentParser }
+export interface Services { 'stores.sessions': SessionStore; searchAggregator: () => SearchAggregator; arguments: ArgumentParser; keys: KeyStore }
+
+/** Where the keys of model providers are. A key is never in a config file, a log, a transcript or an error. */
+export interface KeyStore {
+  /** `env`: names of variables to look at first, in order. `null`: none is known. `from` says where it was found, never the key. */
+  find(provider: string, o: { readonly env: readonly string[]; readonly helper?: string | undefined }): Promise<{ readonly key: string; readonly from: string; readonly variable?: string | undefined } | null>;
+  /** Says where it was put. */
+  save(provider: string, key: string): Promise<string>;
+  /** False where there was none. */
+  remove(provider: string): Promise<boolean>;
+  /** Providers with a stored key. */
+  list(): Promise<readonly { readonly provider: string; readonly from: string }[]>;
+}
 
 /** Reads the command line. Both throw `E_USAGE` with the nearest known word; `help` is to be printed. */
 export interface ArgumentParser {

@@ -9,7 +9,7 @@ export async function bundle(source: string, folder: string, name = 'child.mjs')
   await build({
     stdin: { contents: source, loader: 'ts', resolveDir: fileURLToPath(new URL('../..', import.meta.url)) }, outfile,
     bundle: true, platform: 'node', format: 'esm', conditions: ['tappet-src'], logLevel: 'error',
-    banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
+    banner: { js: "import { createRequire as bannerRequire } from 'node:module'; const require = bannerRequire(import.meta.url);" },
   });
   return outfile;
 }

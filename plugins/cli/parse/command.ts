@@ -2,7 +2,7 @@
 import { nearest } from 'tappet/kernel';
 import type { ArgumentParser, Subcommand } from 'tappet/schemas';
 import { EARLY, NO_COLOR } from './flags.ts';
-import { addFlag, newProgram, readWords } from './program.ts';
+import { addFlag, helpOf, newProgram, readWords } from './program.ts';
 import { oneOf, usage } from './usage.ts';
 
 /** @throws E_USAGE */
@@ -33,7 +33,7 @@ export const readCommand: ArgumentParser['parseCommand'] = async (given, argv) =
   };
   if (given.verbs.length === 0) return answer(null, given.usage ?? '', read.words);
   const [word, ...args] = read.words;
-  if (word === undefined && json !== true) return readWords(program, ['--help'], []);
+  if (word === undefined && json !== true) return helpOf(program);
   const verb = given.verbs.find((v) => verbName(v.usage) === word);
   if (word !== undefined && verb !== undefined) return answer(word, verb.usage.split(/\s+/).slice(1).join(' '), args);
   const names = given.verbs.map((v) => verbName(v.usage));

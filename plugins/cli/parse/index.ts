@@ -2,7 +2,7 @@
 import { definePlugin, nearest } from 'tappet/kernel';
 import type { ArgumentParser, Subcommand } from 'tappet/schemas';
 import { readCommand } from './command.ts';
-import { addFlag, newProgram, readWords } from './program.ts';
+import { addFlag, helpOf, newProgram, readWords } from './program.ts';
 import type { Program } from './program.ts';
 import { GROUPS, LATER, NO_COLOR } from './flags.ts';
 import { toInvocation } from './invocation.ts';
@@ -43,7 +43,7 @@ async function mainProgram(subcommands: readonly Subcommand[]) {
 }
 
 async function helpFor(program: Program, words: readonly string[], subcommands: readonly Subcommand[]): Promise<{ readonly help: string }> {
-  if (words[0] === undefined) return readWords(program, ['--help'], []) as { help: string };
+  if (words[0] === undefined) return helpOf(program);
   const command = subcommands.find((c) => c.name === words[0]);
   if (command !== undefined) return (await readCommand(command, ['--help'])) as { help: string };
   const near = nearest(words[0], subcommands.map((c) => c.name));

@@ -25,15 +25,21 @@ export function addFlag({ Option: Make }: Commander, command: Command, flag: Fla
   return option;
 }
 
-/** @throws E_USAGE */
-export function readWords({ command, names }: Program, argv: readonly string[], rules: readonly string[]): Parsed | { readonly help: string } {
+export function helpOf({ command }: Program): { readonly help: string } {
   let help = '';
-  command.configureOutput({ writeOut: (text) => { help += text; } });
+  command.configureOutput({ writeOut: (text) => { help += text; } }).outputHelp();
+  return { help: help.trimEnd() };
+}
+
+/** @throws E_USAGE */
+export function readWords(program: Program, argv: readonly string[], rules: readonly string[]): Parsed | { readonly help: string } {
+  const { command, names } = program;
+  command.configureOutput({ writeOut: () => {} });
   try {
     command.parse(tidyWords(argv, command.options, rules), { from: 'user' });
   } catch (e) {
     const { code, message } = e as { code?: unknown; message: string };
-    if (code === 'commander.helpDisplayed') return { help: help.trimEnd() };
+    if (code === 'commander.helpDisplayed') return helpOf(program);
     if (code === 'commander.unknownOption') throw unknownFlag(/'(.*)'/s.exec(message)?.[1] ?? message, [...names(), '--help'], `${command.name()} --help`);
     if (typeof code === 'string' && code.startsWith('commander.')) throw usage(message.replace(/^error: /, ''), `run \`${command.name()} --help\``);
     throw e;

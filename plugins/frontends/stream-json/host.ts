@@ -35,18 +35,19 @@ const SHUT: Readonly<Record<string, Fields>> = { PreToolUse: { behavior: 'deny',
 
 export function createHost(p: HostParts): ClientHost {
   const questions = new Map<string, AbortController>();
-  const wires = new Map<string, HostWire>();
+  /** Null until somebody connects. */
+  const servers = new Map<string, HostWire | null>();
   let hooks: NonNullable<Host['hooks']> = [];
   const host: Host = {
     get asks() { return p.canAsk && !p.channel.isGone ? ['permission' as const] : []; },
     get hooks() { return hooks; },
-    get mcp() { return Object.fromEntries([...wires].map(([name, wire]) => [name, () => wire])); },
+    get mcp() { return Object.fromEntries([...servers.keys()].map((name) => [name, () => { const wire = wireTo(name, p.channel); servers.set(name, wire); return wire; }])); },
   };
   return {
     host,
     bring(given) {
       hooks = Object.entries(given.hooks ?? {}).filter(([event]) => DIALECT_EVENTS.includes(event)).flatMap(([event, groups]) => groups.flatMap((g) => g.hookCallbackIds.map((id) => hookOf(p, event, id, g))));
-      for (const name of given.sdkMcpServers ?? []) if (!wires.has(name)) wires.set(name, wireTo(name, p.channel));
+      for (const name of given.sdkMcpServers ?? []) if (!servers.has(name)) servers.set(name, null);
     },
     ask(event, answer) {
       const abort = new AbortController();
@@ -62,9 +63,8 @@ export function createHost(p: HostParts): ClientHost {
     },
     settled(requestId) { questions.get(requestId)?.abort(); },
     hear(server, message) {
-      const wire = wires.get(server);
-      wire?.onmessage?.(message);
-      return wire !== undefined;
+      servers.get(server)?.onmessage?.(message);
+      return servers.has(server);
     },
   };
 }

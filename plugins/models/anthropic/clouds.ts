@@ -2,9 +2,11 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { TappetError } from 'tappet/kernel';
+import { isTappetError, messageOf, TappetError } from 'tappet/kernel';
 import { isRecord } from 'tappet/kit';
 import type { ProviderSettings } from 'tappet/schemas';
+import { faultOfAnswer } from './faults.ts';
+import type { Fault } from './faults.ts';
 
 type Json = Record<string, unknown>;
 const CLOUDS = {
@@ -40,4 +42,67 @@ export async function openCloud(via: Via, folder: string, settings: ProviderSett
   // The loop has its own policy of trying again.
   const client = new Client({ ...(isRecord(settings?.options?.client) ? settings.options.client : {}), ...(settings?.baseUrl === undefined ? {} : { baseURL: settings.baseUrl }), maxRetries: 0 });
   return { create: async (body, o) => client.messages.create(body, o) };
+}
+
+export interface CloudRequest {
+  readonly via: Via;
+  readonly body: Json;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+  readonly betweenBytesMs: number;
+  fail(fault: Fault, cause?: unknown): TappetError;
+}
+/** An answer's events, or why there is none; an SDK's errors in our words, and its silence with our limit. */
+export async function askCloud(cloud: Cloud, o: CloudRequest): Promise<{ readonly events: AsyncIterable<Json> } | { readonly fault: Fault }> {
+  const aborted = (cause?: unknown): TappetError => o.fail({ kind: 'aborted', message: 'the request was stopped', transient: false }, cause);
+  if (o.signal.aborted) throw aborted();
+  const stop = new AbortController();
+  const onAbort = (): void => stop.abort();
+  o.signal.addEventListener('abort', onAbort, { once: true });
+  let silent = false;
+  let timer: NodeJS.Timeout | undefined;
+  const wait = (): void => { timer = setTimeout(() => { silent = true; stop.abort(); }, o.betweenBytesMs); };
+  const done = (): void => {
+    clearTimeout(timer);
+    o.signal.removeEventListener('abort', onAbort);
+  };
+  const trouble = (e: unknown): { readonly error: Error } | { readonly fault: Fault } => {
+    if (o.signal.aborted) return { error: aborted(e) };
+    if (silent) return { error: o.fail({ kind: 'timeout_between_bytes', message: `${o.via} went silent for ${o.betweenBytesMs / 1000} s`, transient: true }, e) };
+    if (isTappetError(e)) return { error: e };
+    const { status, error, headers } = e as { status?: unknown; error?: unknown; headers?: unknown };
+    if (typeof status !== 'number') return { error: o.fail({ kind: 'connection', message: messageOf(e), transient: true }, e) };
+    return { fault: faultOfAnswer(status, headersOf(headers), isRecord(error) ? JSON.stringify(error) : messageOf(e)) };
+  };
+  async function* watched(events: AsyncIterable<Json>): AsyncGenerator<Json, void, void> {
+    try {
+      wait();
+      for await (const e of events) {
+        clearTimeout(timer);
+        if (stop.signal.aborted) break;
+        yield e;
+        wait();
+      }
+      if (stop.signal.aborted) throw new Error('stopped');
+    } catch (e) {
+      const known = trouble(e);
+      throw 'error' in known ? known.error : o.fail(known.fault, e);
+    } finally {
+      done();
+    }
+  }
+  try {
+    return { events: watched(await cloud.create(o.body, { signal: stop.signal, headers: o.headers })) };
+  } catch (e) {
+    done();
+    const known = trouble(e);
+    if ('error' in known) throw known.error;
+    return known;
+  }
+}
+
+function headersOf(said: unknown): Record<string, string> {
+  if (typeof said !== 'object' || said === null) return {};
+  const pairs: [string, unknown][] = Symbol.iterator in said ? [...said as Iterable<[string, unknown]>] : Object.entries(said);
+  return Object.fromEntries(pairs.flatMap(([k, v]) => (typeof v === 'string' ? [[k.toLowerCase(), v]] : [])));
 }

@@ -1,11 +1,12 @@
 /** Anthropic's Messages API as a provider: one request, a second try without what the server refuses, the answer as events. */
-import { faultError, isTappetError, messageOf, TappetError } from 'tappet/kernel';
+import { faultError, messageOf } from 'tappet/kernel';
+import type { TappetError } from 'tappet/kernel';
 import { callIdsIn, clientOptions, createHttpClient, eventObject, findModel, isRecord, mergeModels, oddities, transportFault } from 'tappet/kit';
 import type { HttpAnswer, HttpClient } from 'tappet/kit';
 import type { ModelEvent, ModelFault, ModelInfo, ModelProvider, ModelRequest, NormalizedMessage, ProviderSettings, Settings, ToolSpec } from 'tappet/schemas';
 import { bodyOf, toolsJson, withoutThinking } from './body.ts';
 import type { Body } from './body.ts';
-import { missingSdk, openCloud, viaOf } from './clouds.ts';
+import { askCloud, missingSdk, openCloud, viaOf } from './clouds.ts';
 import type { Cloud } from './clouds.ts';
 import { encode, PROVIDER } from './encode.ts';
 import { faultOfAnswer, faultOfEvent } from './faults.ts';
@@ -157,52 +158,11 @@ export function createProvider(o: { settings(): Pick<Settings, 'providers' | 'mo
     const via = viaOf(to.said)!;
     to.cloud ??= openCloud(via, o.configFolder, to.said);
     to.cloud.catch(() => { to.cloud = undefined; });
-    const cloud = await to.cloud;
-    const ms = to.said?.timeouts?.betweenBytesMs ?? BETWEEN_BYTES_MS;
-    const stop = new AbortController();
-    const onAbort = (): void => stop.abort();
-    signal.addEventListener('abort', onAbort, { once: true });
-    let silent = false;
-    const trouble = (e: unknown): Error | Opened => {
-      const status = (e as { status?: unknown }).status;
-      if (signal.aborted) return fail({ kind: 'aborted', message: 'the request was stopped', transient: false }, e);
-      if (silent) return fail({ kind: 'timeout_between_bytes', message: `${via} went silent for ${ms / 1000} s`, transient: true }, e);
-      if (isTappetError(e)) return e;
-      if (typeof status !== 'number') return fail({ kind: 'connection', message: messageOf(e), transient: true }, e);
-      const said = (e as { error?: unknown }).error;
-      return { fault: faultOfAnswer(status, headersOf((e as { headers?: unknown }).headers), isRecord(said) ? JSON.stringify(said) : messageOf(e)) };
-    };
-    if (signal.aborted) throw fail({ kind: 'aborted', message: 'the request was stopped', transient: false });
-    let events: AsyncIterable<Json>;
-    try {
-      const sent = JSON.parse(Buffer.concat(body.parts).toString('utf8')) as Json;
-      events = await cloud.create(sent, { signal: stop.signal, headers: to.said?.betas === undefined ? {} : { 'anthropic-beta': to.said.betas.join(',') } });
-    } catch (e) {
-      signal.removeEventListener('abort', onAbort);
-      const known = trouble(e);
-      if (known instanceof Error) throw known;
-      return known;
-    }
-    async function* watched(): AsyncGenerator<Json, void, void> {
-      let timer: NodeJS.Timeout | undefined;
-      const wait = (): void => { timer = setTimeout(() => { silent = true; stop.abort(); }, ms); };
-      try {
-        wait();
-        for await (const e of events) {
-          clearTimeout(timer);
-          yield e;
-          wait();
-        }
-        if (signal.aborted || silent) throw new Error('stopped');
-      } catch (e) {
-        const known = trouble(e);
-        throw known instanceof Error ? known : fail((known as { fault: Fault }).fault, e);
-      } finally {
-        clearTimeout(timer);
-        signal.removeEventListener('abort', onAbort);
-      }
-    }
-    return { events: watched(), headers: {} };
+    const answer = await askCloud(await to.cloud, {
+      via, signal, fail, body: JSON.parse(Buffer.concat(body.parts).toString('utf8')) as Json, betweenBytesMs: to.said?.timeouts?.betweenBytesMs ?? BETWEEN_BYTES_MS,
+      headers: to.said?.betas === undefined ? {} : { 'anthropic-beta': to.said.betas.join(',') },
+    });
+    return 'fault' in answer ? answer : { events: answer.events, headers: {} };
   }
 
   const provider: ModelProvider = {
@@ -244,9 +204,4 @@ async function* objects(answer: HttpAnswer): AsyncGenerator<Json, void, void> {
     const said = eventObject(e, odd);
     yield said === null ? { type: 'no JSON object' } : said.type === undefined && e.event !== null ? { ...said, type: e.event } : said;
   }
-}
-
-function headersOf(said: unknown): Record<string, string> {
-  if (said instanceof Headers) return Object.fromEntries(said);
-  return isRecord(said) ? Object.fromEntries(Object.entries(said).flatMap(([k, v]) => (typeof v === 'string' ? [[k.toLowerCase(), v]] : []))) : {};
 }

@@ -11,7 +11,7 @@ import { count, inOrder, listed } from './wording.ts';
 type Of<K extends Intent['do']> = Extract<Intent, { readonly do: K }>;
 /** Beyond this many the names are not gathered one by one. */
 const MOST_FILES = 2000;
-const MOST_CALLS = 60;
+const MOST_CALLS = 80;
 /** First characters of names, in parts of about the same weight; together they are all there are. */
 const PARTS = ['[a-b]', '[c-d]', '[e-g]', '[h-l]', '[m-o]', '[p-r]', '[s]', '[t-z]', '[A-M]', '[N-Z]', '[0-9]', '[!a-zA-Z0-9]'];
 
@@ -27,27 +27,24 @@ export function* glob(ctx: Context, set: FileSet): Job<Listed> {
 export function* allFiles(ctx: Context, set: FileSet): Job<Listed> {
   const first = yield* glob(ctx, set);
   if (first.whole || set.path || !set.names.startsWith('*') || first.total > MOST_FILES) return first;
-  const files: string[] = [];
-  let atLeast = first.atLeast;
-  let waiting: readonly string[] = PARTS;
+  const files = new Set<string>();
+  let waiting: readonly string[] = PARTS.map((part) => part + set.names);
   for (let calls = 0; waiting.length > 0;) {
     calls += waiting.length;
-    if (calls > MOST_CALLS * 3) return first;
-    const outcomes = yield* ask(ctx, ...waiting.map((start): Call => ({ name: 'Glob', input: globOf({ ...set, names: start + set.names }) })));
+    if (calls > MOST_CALLS) return first;
+    const outcomes = yield* ask(ctx, ...waiting.map((names): Call => ({ name: 'Glob', input: globOf({ ...set, names }) })));
     const narrower: string[] = [];
     for (const [i, outcome] of outcomes.entries()) {
       if (outcome.failed) throw new Impossible(failure(outcome, sorry(`files ${describe(set)}`)));
       const found = parseGlob(outcome.text);
-      if (found.whole) files.push(...found.files);
-      else if (waiting[i]!.length < 30) narrower.push(...PARTS.map((p) => waiting[i]! + p));
-      else { files.push(...found.files); atLeast = true; }
-      // A name that is no longer than the parts before it is met by none of the narrower patterns.
-      if (!found.whole && set.names !== '*') narrower.push();
+      for (const file of found.files) files.add(file);
+      if (found.whole) continue;
+      const start = waiting[i]!.slice(0, -set.names.length);
+      narrower.push(...PARTS.map((part) => start + part + set.names), start + set.names.slice(1)); // also those that end where the parts do
     }
     waiting = narrower;
   }
-  const unique = [...new Set(files)];
-  return unique.length >= first.total ? { files: unique, total: unique.length, whole: !atLeast, atLeast } : first;
+  return files.size >= first.total ? { files: [...files], total: files.size, whole: !first.atLeast, atLeast: first.atLeast } : first;
 }
 
 export function* files(ctx: Context, { set, how }: Of<'files'>): Job<string> {
@@ -65,7 +62,8 @@ export function* files(ctx: Context, { set, how }: Of<'files'>): Job<string> {
 export function* folders(ctx: Context, { folder, how }: Of<'folders'>): Job<string> {
   const set: FileSet = { names: '*', folder, deep: true, path: false };
   const found = yield* allFiles(ctx, set);
-  const prefix = folder === null ? '' : `${folder.replace(/\/+$/, '')}/`;
+  const inside = folder !== null && ctx.cwd !== null && folder.startsWith(`${ctx.cwd}/`) ? folder.slice(ctx.cwd.length + 1) : folder;
+  const prefix = inside === null ? '' : `${inside}/`;
   const names = inOrder([...new Set(found.files.filter((f) => f.startsWith(prefix)).map((f) => f.slice(prefix.length)).filter((f) => f.includes('/') && !f.startsWith('/')).map((f) => f.slice(0, f.indexOf('/'))))]);
   const hint = 'Folders without files are not seen.';
   const some = found.whole ? '' : 'at least ';
@@ -74,7 +72,7 @@ export function* folders(ctx: Context, { folder, how }: Of<'folders'>): Job<stri
   return how === 'count' ? `There ${names.length === 1 && found.whole ? 'is' : 'are'} ${some}${count(names.length, 'folder')} directly ${place}. ${hint}` : `There ${names.length === 1 && found.whole ? 'is' : 'are'} ${some}${count(names.length, 'folder')} directly ${place}:\n${listed(names.map((n) => `${prefix}${n}/`))}\n${hint}`;
 }
 
-export function* them(ctx: Context, { how }: Of<'them'>): Job<string> {
+export function them(ctx: Context, { how }: Of<'them'>): string {
   if (ctx.files.length === 0) return 'No files were spoken of before, so it is not clear which are meant.';
   return how === 'count' ? `${count(ctx.files.length, 'file')}.` : listed(ctx.files);
 }
@@ -110,7 +108,7 @@ export function* exists(ctx: Context, { path, folder, kind }: Of<'exists'>): Job
 export function* extreme(ctx: Context, { by, most, set, n }: Of<'extreme'>): Job<string> {
   const where = describe(set);
   if (by === 'time') {
-    const found = most ? yield* glob(ctx, set) : yield* glob(ctx, set);
+    const found = yield* glob(ctx, set);
     if (found.total === 0) return `There is no file ${where}.`;
     if (!most && !found.whole) return `There are ${found.total} files ${where}; only the newest are named, so the oldest cannot be told. Ask about a smaller folder.`;
     const chosen = most ? found.files.slice(0, n) : [...found.files].reverse().slice(0, n);

@@ -60,6 +60,7 @@ function scan({ text, firstLine, hits }: Job, { pattern: { regex, multiline, any
     regex.lastIndex = 0;
     const match = regex.exec(words);
     if (match !== null) {
+      regex.lastIndex = 0;
       hits.push({ line, at: match.index, matches: onlyMatches ? Array.from(words.matchAll(regex), (m) => m[0]).filter((m) => m !== '') : [] });
       if (firstOnly) return;
     }

@@ -1,0 +1,43 @@
+/** Keys of the configuration as dotted paths. Names of plugins and models may hold dots themselves, so a path is read with what is there. */
+import { z } from 'zod';
+import { configLayer } from '../../schemas/config.ts';
+
+interface Node { readonly properties?: Readonly<Record<string, Node>>; readonly additionalProperties?: Node | boolean; readonly anyOf?: readonly Node[]; readonly description?: string }
+
+/** JSON Schema of one layer. */
+export const configSchema = (): Readonly<Record<string, unknown>> => z.toJSONSchema(configLayer(), { io: 'input' }) as Record<string, unknown>;
+
+/** All that may be written, `NAME` where a name of one's own stands: `plugins.NAME.use`. */
+export function configKeys(): readonly string[] {
+  const list = (node: Node, path: string): string[] => [
+    ...(path === '' ? [] : [path]),
+    ...Object.entries(node.properties ?? {}).flatMap(([key, inner]) => (key === '$schema' ? [] : list(inner, path === '' ? key : `${path}.${key}`))),
+    ...(typeof node.additionalProperties === 'object' && Object.keys(node.additionalProperties).length > 0 ? list(node.additionalProperties, `${path}.NAME`) : []),
+    ...(node.anyOf ?? []).flatMap((n) => list(n, path).filter((p) => p !== path)),
+  ];
+  return list(configSchema() as Node, '');
+}
+
+export function isConfigKey(path: string): boolean {
+  const knows = (node: Node, steps: readonly string[]): boolean => steps.length === 0
+    || (node.anyOf ?? []).some((n) => knows(n, steps))
+    || (Object.hasOwn(node.properties ?? {}, steps[0]!) && knows(node.properties![steps[0]!]!, steps.slice(1)))
+    || (typeof node.additionalProperties === 'object' && steps.some((_, i) => knows(node.additionalProperties as Node, steps.slice(i + 1))));
+  return path !== '' && !path.split('.').includes('') && knows(configSchema() as Node, path.split('.'));
+}
+
+/** The value at a path, or undefined. */
+export function valueAt(value: unknown, path: string): unknown {
+  const find = (inner: unknown, steps: readonly string[]): unknown => {
+    if (steps.length === 0) return inner;
+    if (typeof inner !== 'object' || inner === null) return undefined;
+    for (let n = 1; n <= steps.length; n++) {
+      const key = steps.slice(0, n).join('.');
+      if (!Object.hasOwn(inner, key)) continue;
+      const found = find((inner as Record<string, unknown>)[key], steps.slice(n));
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  };
+  return find(value, path.split('.'));
+}
