@@ -122,7 +122,7 @@ async function beforeUse(c: Conversation, call: PreparedCall, signal: AbortSigna
 async function refused(c: Conversation, use: ToolUseBlock, o: CallOptions, call: PreparedCall, decision: Awaited<ReturnType<typeof decide>>['decision'], notes: readonly Message[], interrupt: boolean, signal: AbortSignal): Promise<CallOutcome> {
   const message = decision.message ?? 'refused';
   const heard = await c.fire('PermissionDenied', { tool: call.tool.name, toolUseId: use.id, input: call.input, reason: decision.reason, message, opinions: decision.opinions }, { signal });
-  const rules = suggest(c, call).flatMap((u) => (u.type === 'addRules' ? u.rules.map(ruleText) : []));
+  const rules = suggest(call).flatMap((u) => (u.type === 'addRules' ? u.rules.map(ruleText) : []));
   const wouldAllow = decision.by === 'nobody' && rules.length > 0 ? rules.join(', ') : undefined;
   await c.append({ type: 'system', format: 'permission_denied', level: 'warning', content: `${call.tool.name}: ${message}`, uuid: randomUUID(), timestamp: new Date().toISOString(), turnId: o.turnId, data: { toolName: call.tool.name, toolUseId: use.id, reason: decision.reason } });
   const text = `Refused: ${message}.${heard.said?.retry === true ? ' You may try again.' : ' Do not try the same in another way.'}`;

@@ -124,7 +124,7 @@ type Finish = (behavior: Decision['behavior'], opinion: Opinion, by: Decision['b
 async function ask(c: Conversation, call: PreparedCall, verdict: Verdict, opinion: Opinion & { behavior: 'ask' }, o: GateOptions, finish: Finish, rewritten = false): Promise<GateResult> {
   const asks = verdict.opinions.filter((x) => x.behavior === 'ask');
   const standing = asks.length === 0 ? [opinion] : asks;
-  const suggestions = suggest(c, call);
+  const suggestions = suggest(call);
   const { behavior: _, ...event } = { behavior: null, ...call.judged };
   const heard = await c.fire('PermissionRequest', { ...event, asks: standing, until: opinion.until, suggestions }, { signal: o.signal });
   const hookSaid = (voice: { by: string; origin: Origin }): Opinion['reason'] => ({ kind: 'hook', hook: voice.by, event: 'PermissionRequest' });
@@ -191,7 +191,7 @@ async function again(c: Conversation, call: PreparedCall, input: Readonly<Record
 }
 
 /** Rules that would have let the call through, as the tool proposes them. */
-export function suggest(c: Conversation, call: PreparedCall): readonly PermissionUpdate[] {
+export function suggest(call: PreparedCall): readonly PermissionUpdate[] {
   try { return call.tool.suggest(call.input, call.judged.subjects, { cwd: call.judged.cwd, home: call.judged.home, base: call.judged.cwd, behavior: 'allow' }); } catch { return []; } // a suggestion that fails is none
 }
 

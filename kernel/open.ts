@@ -8,7 +8,7 @@ import { boot } from './boot.ts';
 import { findRoot } from './config/places.ts';
 import { TappetError } from './errors.ts';
 import type { Kernel } from './kernel.ts';
-import type { SessionInternals, SessionParts } from './session.ts';
+import type { SessionParts } from './session.ts';
 import { adjudicatorsFor, createSession } from './session.ts';
 import { restore } from './transcript.ts';
 

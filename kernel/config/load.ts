@@ -14,6 +14,7 @@ import { findPlugin } from './plugin-files.ts';
 import { readPolicyFiles } from './policy-files.ts';
 import type { ReadFile } from './read.ts';
 import { readConfigFile, readConfigText } from './read.ts';
+import type { TrustState } from './trust.ts';
 import { readTrust, writeTrust } from './trust.ts';
 import { changeValue } from './write.ts';
 
@@ -135,7 +136,7 @@ export async function loadConfig(sources: ConfigSources, last: Config | null = n
   }
 
   const gated = await gatedFiles(files, root);
-  let trustState;
+  let trustState: TrustState;
   try { trustState = await readTrust(places.state, root, gated); } catch (e) {
     problems.push(problemOf(asTappetError(e), false));
     trustState = { trusted: false, why: messageOf(e) };

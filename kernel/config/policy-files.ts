@@ -1,5 +1,6 @@
 /** The policy layer: files that belong to the administrator, judged on the open handle. What is there and can't be trusted stops the start. */
 import { constants } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
 import { open, readdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { messageOf, TappetError } from '../errors.ts';
@@ -20,7 +21,7 @@ export async function readPolicyFiles(where: Places['policy'], owner: number | n
 }
 
 async function readOne(file: string, owner: number | null): Promise<ReadFile | null> {
-  let handle;
+  let handle: FileHandle;
   try {
     handle = await open(file, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));
   } catch (e) {

@@ -6,7 +6,7 @@ export default definePlugin({
   name: 'cli/plugin',
   api: 1,
   apply: ({ registries, folders }) => registries.subcommands.add({
-    name: 'plugin', summary: 'plugins: what runs, what does not, and why', needs: 'kernel',
+    name: 'plugin', summary: 'show which plugins run, which do not, and why', needs: 'kernel',
     verbs: [{ usage: 'list', summary: 'all plugins that the configuration names' }, { usage: 'why NAME', summary: 'what became of one, and who said so' }],
     async run({ verb, args, json, io, cwd, kernel }) {
       const { plugins, config } = kernel!;

@@ -57,7 +57,7 @@ export const callIdsIn = (request: ModelRequest): Set<string> => new Set(request
 /** The server's id where it differs from all others of the session, else one of ours: nine letters and digits, which every server takes. */
 export function callIdOf(said: unknown, taken: Set<string>): string {
   let id = typeof said === 'string' ? said.trim() : '';
-  while (id === '') id = randomBytes(18).toString('base64').replace(/[^A-Za-z0-9]/g, '').slice(0, 9).padEnd(9, '0');
+  while (id === '' || taken.has(id)) id = randomBytes(18).toString('base64').replace(/[^A-Za-z0-9]/g, '').slice(0, 9).padEnd(9, '0');
   taken.add(id);
   return id;
 }

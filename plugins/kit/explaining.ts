@@ -29,7 +29,7 @@ export const chainRows = (links: readonly ChainLink[], o: Reader): string[][] =>
 export function pluginText(p: PluginReport, links: readonly ChainLink[], o: Reader): string {
   const facts = [
     ['plugin', p.name], ['state', p.state], ['from', p.from], ...(p.hash === null ? [] : [['hash', p.hash]]), ['named at', `${shownPlace(p.origin, o)} (${p.origin.layer})`],
-    ...(p.adds.length === 0 ? [] : [['adds', p.adds.join(' ')]]), ['took', `${p.ms.toFixed(1)} ms`],
+    ...(p.adds.length === 0 ? [] : [['adds', p.adds.join(' ')]]), ...(p.state === 'running' ? [['took', `${p.ms.toFixed(1)} ms`]] : []),
   ];
   return [columns(facts, o), ...(links.length === 0 ? [] : [columns(chainRows(links, o), { ...o, indent: 2 })]), ...(p.error === undefined ? [] : ['', cleanText(p.error)])].join('\n');
 }

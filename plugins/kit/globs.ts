@@ -1,5 +1,6 @@
 /** Patterns that a search is given: the folder that they start in, and which names they mean. */
 import picomatch from 'picomatch';
+import { isHeavy } from './patterns.ts';
 import { createTimeBox } from './time-box.ts';
 
 /** `src/*.ts` starts in `src` and means `*.ts` there; a pattern without wildcards starts in the folder of the file. */
@@ -13,8 +14,11 @@ export function splitGlob(glob: string): { readonly base: string; readonly rest:
 
 export interface Glob { matches(way: string): boolean; /** Can anything below this folder match? */ descends(way: string): boolean }
 export interface GlobOptions { /** A pattern without `/` means names at any depth. */ readonly anyDepth?: boolean | undefined }
-const BOX_MS = 200;
-/** For paths with `/`, relative to where the pattern starts. Brackets of names are letters, braces are choices, dotfiles are files. @throws where it is no pattern */
+const BOX_MS = 50;
+/**
+ * For paths with `/`, relative to where the pattern starts. Brackets of names are letters, braces are choices, dotfiles are files.
+ * @throws where it is no pattern; what comes out throws `E_PATTERN_SLOW` where a name would be tried against it for ever
+ */
 export async function compileGlob(glob: string, { anyDepth = false }: GlobOptions = {}): Promise<Glob> {
   if (glob.trim() === '' || glob.includes('\0') || glob.length > 4096) throw new Error('a pattern has 1 to 4096 characters, and no NUL');
   if (glob.startsWith('!')) throw new Error('a pattern says what is meant, not what is left out: no leading `!`');
@@ -31,12 +35,12 @@ export async function compileGlob(glob: string, { anyDepth = false }: GlobOption
     const names = way.split('/');
     return (deep !== -1 || names.length <= firm.length) && names.every((name, i) => i >= firm.length || firm[i]!(name));
   };
-  if (!isHeavy(parts)) return { matches: (way) => whole(way), descends };
+  if (!isHeavy(pattern)) return { matches: (way) => whole(way), descends };
   const box = await createTimeBox();
-  return { matches: (way) => box(BOX_MS, () => whole(way))?.value ?? false, descends: (way) => box(BOX_MS, () => descends(way))?.value ?? false };
+  const inTime = (test: (way: string) => boolean) => (way: string): boolean => {
+    const said = box(BOX_MS, () => test(way));
+    if (said === null) throw Object.assign(new Error(`the pattern ${glob} takes too long; use fewer stars`), { code: 'E_PATTERN_SLOW' });
+    return said.value;
+  };
+  return { matches: inTime((way) => whole(way)), descends: inTime(descends) };
 }
-/** Each further star multiplies the ways in which a name can be tried. */
-const isHeavy = (parts: readonly string[]): boolean => {
-  const stars = parts.map((part) => part.match(/\*+/g)?.length ?? 0);
-  return stars.some((n) => n > 3) || stars.reduce((a, b) => a + b, 0) > 6;
-};

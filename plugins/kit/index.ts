@@ -14,7 +14,7 @@ export type { KeySource } from './provider-settings.ts';
 export { changesNothing, onlyReads } from './reading.ts';
 export { fitsStars, meansTool, toolNameOf } from './tool-names.ts';
 export { absolute, codeOf, isAbsence, isInside, realPath, shownPath } from './paths.ts';
-export { compileName, compilePattern, escapePattern, patternProblem } from './patterns.ts';
+export { compilePattern, escapePattern, patternProblem } from './patterns.ts';
 export type { PatternOptions } from './patterns.ts';
 export { hiddenByRules, matchPath, pathSpecProblem, pathSubject, ruleBase, specPath, suggestForPaths } from './subjects.ts';
 export type { PathSubject } from './subjects.ts';

@@ -9,7 +9,14 @@ export function patternProblem(pattern: string): string | null {
   if (pattern.includes('\0')) return 'it holds a NUL';
   if (pattern.length > MAX_LENGTH) return `it is longer than ${MAX_LENGTH} characters`;
   if (pattern.split('/').includes('..')) return '`..` can stand at the front only';
+  if (isHeavy(pattern)) return 'it has so many stars that a long name could be tried against it for ever';
   return null;
+}
+
+/** Each further star multiplies the ways in which a name can be tried. */
+export function isHeavy(pattern: string): boolean {
+  const stars = pattern.split('/').map((part) => part.match(/\*+/g)?.length ?? 0);
+  return stars.some((n) => n > 4) || stars.reduce((a, b) => a + b, 0) > 10;
 }
 
 export interface PatternOptions {
@@ -32,8 +39,3 @@ export function compilePattern(pattern: string, { broad = false, ignoreCase = fa
 
 /** Takes the meaning from the characters that a pattern would read as more than themselves. */
 export const escapePattern = (path: string): string => path.replace(/[\\*?[\]{}()|"]/g, '\\$&').replace(/^!/, '\\!');
-
-/** Names, not paths: `mcp__*`, `Agent`. */
-export function compileName(pattern: string): (name: string) => boolean {
-  return /[*?[\]{}]/.test(pattern) ? picomatch(pattern, { dot: true, noextglob: true, windows: false }) : (name) => name === pattern;
-}

@@ -13,6 +13,7 @@ export async function pathSubject(fs: FsLike, cwd: string, path: string, access:
   return { kind: 'path', access, path: given, real: await realPath(fs, given) };
 }
 
+const MAX_PATH = 4096;
 /** Disks that take `A` and `a` for one name: there a refusal means both, also of what does not exist yet. */
 const FOLDS = process.platform === 'darwin' || process.platform === 'win32';
 
@@ -29,6 +30,7 @@ export function matchPath(subject: Subject, spec: string, place: MatchPlace): Ma
   const folds = FOLDS && !allows;
   const matches = compiled(pattern, !allows, folds);
   const meets = (path: string): boolean => {
+    if (path.length > MAX_PATH) return !allows; // no file has such a name, and trying it could take for ever
     const way = below(anchor, path, folds);
     return way !== null && matches(way);
   };

@@ -5,6 +5,7 @@ import type { Ignore } from 'ignore';
 import type { FsLike } from '../../schemas/index.ts';
 import { readBounded } from './files.ts';
 import { codeOf } from './paths.ts';
+import { isHeavy } from './patterns.ts';
 
 export interface Found { readonly path: string; /** With `/`, from the root of the walk. */ readonly way: string; readonly isLink: boolean }
 export interface WalkOptions {
@@ -68,8 +69,9 @@ async function readFolder(fs: FsLike, path: string, make: () => Ignore): Promise
     own: speaks ? own : null,
   };
 }
-const MAX_RULES = 1 << 20;
-const readRules = async (fs: FsLike, path: string): Promise<string> => (await readBounded(fs, path, MAX_RULES)).bytes.toString('utf8');
+/** Anybody's repository may hold them: bounded, and without words that a name could be tried against for ever. */
+const MAX_RULES = 1 << 17;
+const readRules = async (fs: FsLike, path: string): Promise<string[]> => (await readBounded(fs, path, MAX_RULES)).bytes.toString('utf8').split(/\r?\n/).filter((line) => !isHeavy(line));
 
 /** The nearest rules that say something decide. */
 function saidOf(rules: readonly Rules[], way: string): 'in' | 'out' | null {
@@ -88,7 +90,7 @@ async function rulesAbove(fs: FsLike, root: string, make: () => Ignore): Promise
   const exists = (path: string) => fs.lstat(path).then(() => true, () => false);
   const load = async (folder: string, files: readonly string[]): Promise<Rules> => {
     const ignore = make();
-    for (const file of files) ignore.add(await readRules(fs, join(folder, file)).catch(() => '')); // most folders have none
+    for (const file of files) ignore.add(await readRules(fs, join(folder, file)).catch(() => [])); // most folders have none
     const way = relative(folder, root).split(sep).join('/');
     return { ignore, to: (w) => (way === '' ? w : `${way}/${w}`) };
   };

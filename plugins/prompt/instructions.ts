@@ -1,10 +1,8 @@
 /** What people wrote down for agents: AGENTS.md and CLAUDE.md of the user and of the project, the nearest last. */
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { definePlugin, messageOf, z } from 'tappet/kernel';
-import type { Scope } from 'tappet/kernel';
 import { codeOf, decodeText, hiddenByRules, isAbsence, isInside, readBounded } from 'tappet/kit';
-import { parseRule } from 'tappet/schemas';
-import type { PromptContext, Settings } from 'tappet/schemas';
+import type { PromptContext } from 'tappet/schemas';
 
 const LEAD = 'What people wrote down for agents, from the general to the particular. Where two contradict each other, the later holds; what the person says in the conversation holds above both.';
 const MAX_IMPORTS = 50;
@@ -21,16 +19,17 @@ export default definePlugin({
     fileBytes: z.number().int().positive().max(1_000_000).default(40_000).describe('bytes of one file that are read; the rest is left out, with a notice'),
     totalBytes: z.number().int().positive().max(4_000_000).default(160_000).describe('bytes of all files together'),
   }),
-  apply({ registries, options, folders, settings }) {
+  apply({ registries, options, folders }) {
     registries.promptParts.add({
       name: 'instructions',
       slot: 'instructions',
       async render(context) {
-        const { said, take } = createReader(context, options, refused(settings.get(), folders, context));
+        const { said, take } = createReader(context, options, hiddenByRules(context.rules.filter((r) => r.behavior !== 'allow').map((r) => ({ ...r, behavior: 'deny' as const })), ['Read'], { cwd: context.cwd, home: folders.home }));
         const user: Home = { folder: folders.config, note: 'instructions of the person, for all projects', linksOut: true };
         const project: Home = { folder: context.root, note: 'instructions of the project', linksOut: false };
         for (const name of options.files) await take(join(user.folder, name), user);
-        for (const folder of foldersDown(context)) for (const name of options.files) await take(join(folder, name), project);
+        // A stranger's folder may not instruct anybody before it is trusted.
+        if (context.trusted) for (const folder of foldersDown(context)) for (const name of options.files) await take(join(folder, name), project);
         return said.length === 0 ? [] : [{ text: `${LEAD}\n\n${said.join('\n\n')}\n`, cacheScope: 'project' }];
       },
     });
@@ -41,13 +40,6 @@ export default definePlugin({
 function foldersDown({ root, cwd }: PromptContext): string[] {
   const parts = isInside(cwd, root) ? relative(root, cwd).split(sep).filter((p) => p !== '') : [];
   return [root, ...parts.map((_, i) => join(root, ...parts.slice(0, i + 1)))];
-}
-
-/** What a Read rule keeps from the model does not come in by an import either. Which file holds a rule isn't known here, so a leading slash counts from each folder that may. */
-function refused({ permissions }: Settings, { home, config }: Scope['folders'], { cwd, root }: PromptContext): Hidden {
-  const rules = [...permissions.deny, ...permissions.ask].flatMap((text) => parseRule(text) ?? []).flatMap((rule) =>
-    [root, config, home].map((folder) => ({ ...rule, behavior: 'deny' as const, source: 'userSettings' as const, origin: { layer: 'user' as const, file: join(folder, 'config.yaml'), line: 1, column: 1 } })));
-  return hiddenByRules(rules, ['Read'], { cwd, home });
 }
 
 type Hidden = ReturnType<typeof hiddenByRules>;

@@ -44,7 +44,10 @@ export default definePlugin({
         const stat = await context.fs.stat(found.real).catch((e: unknown) => { if (NOT_THERE.has(codeOf(e) ?? '')) return null; throw e; });
         if (stat === null) return wrong(`there is no folder ${root}. The working folder is ${context.cwd}`);
         if (!stat.isDirectory()) return wrong(`${root} is no folder. Read it with Read, or give the folder that it is in`);
-        return search(args, root, found.real, limits, context);
+        try { return await search(args, root, found.real, limits, context); } catch (e) {
+          if (codeOf(e) === 'E_PATTERN_SLOW') return wrong(messageOf(e));
+          throw e;
+        }
       },
     }));
   },

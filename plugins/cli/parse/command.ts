@@ -1,5 +1,6 @@
 /** The words behind a sub-command: its verb, as many arguments as that takes, its options. */
 import { nearest } from 'tappet/kernel';
+import { columns } from 'tappet/kit';
 import type { ArgumentParser, Subcommand } from 'tappet/schemas';
 import { EARLY, NO_COLOR } from './flags.ts';
 import { addFlag, helpOf, newProgram, readWords } from './program.ts';
@@ -8,17 +9,16 @@ import { oneOf, usage } from './usage.ts';
 /** @throws E_USAGE */
 export const readCommand: ArgumentParser['parseCommand'] = async (given, argv) => {
   const called = `tappet ${given.name}`;
-  const program = await newProgram(called);
+  const program = await newProgram(called, 'Options:');
   const { command, commander } = program;
-  command.description(given.summary).usage(usageOf(given));
+  const verbs = given.verbs.length === 0 ? '' : `\n\nVerbs:\n${columns(given.verbs.map((v) => [v.usage, v.summary]), { indent: 2 })}`;
+  command.description(given.summary + verbs).usage(usageOf(given));
   const own = new Set((given.options ?? []).flatMap((o) => o.flags.match(/--[\w-]+/g) ?? []));
   const isOwn = (flags: string): boolean => own.has(flags.split(' ')[0]!);
   for (const o of given.options ?? []) addFlag(commander, command, { flags: o.flags, about: o.description, ...(o.choices === undefined ? {} : { choices: o.choices }) }, { group: 'Options:' });
   if (!isOwn('--json')) addFlag(commander, command, { flags: '--json', about: 'print JSON' }, { group: 'Options:' });
-  command.optionsGroup('Everywhere:');
   if (!isOwn('--no-color')) addFlag(commander, command, NO_COLOR, { group: 'Everywhere:' });
   const early = EARLY.filter((f) => !isOwn(f.flags)).map((f) => addFlag(commander, command, f, { group: 'Everywhere:' }).attributeName());
-  command.commandsGroup('Verbs:').configureHelp({ visibleCommands: () => given.verbs.map((v) => new commander.Command(v.usage).description(v.summary).helpOption(false)), visibleArguments: () => [] });
 
   const read = readWords(program, argv, []);
   if ('help' in read) return read;

@@ -29,16 +29,15 @@ export default definePlugin({
 });
 
 async function mainProgram(subcommands: readonly Subcommand[]) {
-  const program = await newProgram('tappet');
+  const program = await newProgram('tappet', 'Other:');
   const { command, commander } = program;
   command.description('An agent harness: everything is a plugin, every decision explains itself.').usage('[flags] [PROMPT]\n       tappet COMMAND …');
   for (const group of GROUPS) for (const flag of group.flags) addFlag(commander, command, flag, { group: group.title });
-  command.optionsGroup('Other:');
   addFlag(commander, command, NO_COLOR, { group: 'Other:' });
   addFlag(commander, command, { flags: '-v, --version', about: 'print the version' }, { group: 'Other:' });
   const later = LATER.map((flag) => ({ ...flag, option: addFlag(commander, command, { flags: flag.flags, about: flag.why }, { hidden: true }) }));
-  command.configureHelp({ visibleCommands: () => [...subcommands].sort((a, b) => (a.name < b.name ? -1 : 1)).map((c) => new commander.Command(c.name).description(c.summary).helpOption(false)), visibleArguments: () => [] });
-  command.addHelpText('after', `\n\`tappet COMMAND --help\` says more about a command. A prompt that begins with a dash, or is named like a command, stands behind --.\nAccepted without effect yet: ${later.filter((l) => l.then === 'ignored').map((l) => l.option.long).join(' ')}`);
+  command.configureHelp({ ...command.configureHelp(), visibleCommands: () => [...subcommands].sort((a, b) => (a.name < b.name ? -1 : 1)).map((c) => new commander.Command(c.name).description(c.summary).helpOption(false)) });
+  command.addHelpText('after', `\n\`tappet COMMAND --help\` says more about a command. A prompt that begins with a dash stands behind --,\none that is the name of a command behind -p.\n\nAccepted without effect yet: ${later.filter((l) => l.then === 'ignored').map((l) => l.option.long).join(' ')}\n(docs/cli.md says why)`);
   return { program, refused: later.filter((l) => l.then === 'refused') };
 }
 

@@ -8,10 +8,16 @@ type Commander = typeof import('commander');
 export interface Program { readonly command: Command; /** Long and short names, for suggestions. */ readonly names: () => string[] }
 export interface Parsed { readonly words: readonly string[]; /** Only what was written. */ readonly values: Readonly<Record<string, string | boolean | readonly string[]>> }
 
-export async function newProgram(name: string): Promise<Program & { readonly commander: Commander }> {
+/** `group`: the heading under which --help stands. */
+export async function newProgram(name: string, group: string): Promise<Program & { readonly commander: Commander }> {
   const commander = await import('commander');
-  const command = new commander.Command(name).argument('[words...]').exitOverride().combineFlagAndOptionalValue(false).helpOption('-h, --help', 'print this');
+  const command = new commander.Command(name).argument('[words...]').exitOverride().combineFlagAndOptionalValue(false).addHelpOption(new commander.Option('-h, --help', 'print this').helpGroup(group));
   command.configureOutput({ writeErr: () => {}, outputError: () => {} });
+  command.configureHelp({
+    minWidthToWrap: 20, visibleArguments: () => [],
+    optionTerm: (o) => o.flags.replace(/^--\w+, (?=--)/, ''),
+    optionDescription: (o) => o.description + (o.argChoices === undefined ? '' : `: ${o.argChoices.join(', ')}`),
+  });
   return { commander, command, names: () => command.options.flatMap((o) => [o.short, o.long]).filter((n): n is string => n !== undefined && n !== null) };
 }
 

@@ -11,14 +11,16 @@ export interface ControlParts {
   readonly facts: Facts;
   readonly host: ClientHost;
   readonly projection: Projection;
+  /** Prompts whose turn is not over. */
+  readonly submitted: ReadonlySet<Uuid>;
 }
 type Control = (p: ControlParts, request: Fields) => Promise<Fields | void> | Fields | void;
 
 const CONTROLS: Readonly<Record<string, Control>> = {
-  async interrupt({ session }, { cancel_queued }) {
-    const before = cancel_queued === true ? queued(session) : undefined;
-    const { stillQueued } = await session.interrupt({ reason: 'interrupt', queued: cancel_queued === true ? 'drop' : 'keep' });
-    return { still_queued: stillQueued, ...(before === undefined ? {} : { cancelled: before.filter((id) => !stillQueued.includes(id)) }) };
+  async interrupt({ session, submitted }, { cancel_queued }) {
+    const cancelled = cancel_queued === true ? [...submitted].filter((id) => session.withdraw(id)) : undefined;
+    const { stillQueued } = await session.interrupt({ reason: 'interrupt', queued: cancelled === undefined ? 'keep' : 'drop' });
+    return { still_queued: stillQueued, ...(cancelled === undefined ? {} : { cancelled }) };
   },
   async set_permission_mode({ session }, { mode }) {
     await change(session, { mode: text(mode, 'mode') });
@@ -45,11 +47,12 @@ const CONTROLS: Readonly<Record<string, Control>> = {
   get_context_usage: ({ session, facts, projection }) => facts.context(session.state.get(), projection.lastAnswer),
   list_models: async ({ facts }) => ({ models: await facts.models() }),
 };
-export const isControl = (subtype: string): boolean => Object.hasOwn(CONTROLS, subtype);
+/** What comes behind one of these must find it done. */
+export const isOrdered = (subtype: string): boolean => subtype.startsWith('set_');
 
 /** The whole line that answers. */
 export async function answerControl(p: ControlParts, id: string, request: Fields & { readonly subtype: string }): Promise<Fields> {
-  if (!isControl(request.subtype)) return failed(id, `the request "${request.subtype}" is not known here`);
+  if (!Object.hasOwn(CONTROLS, request.subtype)) return failed(id, `the request "${request.subtype}" is not known here`);
   try {
     return succeeded(id, (await CONTROLS[request.subtype]!(p, request)) ?? undefined);
   } catch (e) {

@@ -88,14 +88,14 @@ type Group = NonNullable<Initialize['hooks']>[string][number];
 function hookOf(p: HostParts, event: string, id: string, group: Group): NonNullable<Host['hooks']>[number] {
   let hears: ReturnType<typeof dialectMatcher>;
   try {
-    hears = dialectMatcher(group.matcher);
+    hears = dialectMatcher(group.matcher ?? undefined);
   } catch {
     p.report(`the matcher ${JSON.stringify(group.matcher)} of a hook on ${event} is no regular expression; the hook hears of everything`);
     hears = () => true;
   }
   const ms = (group.timeout ?? HOOK_SECONDS) * 1000;
   return {
-    event: event as HookEvent, onFailure: group.onFailure, timeoutMs: ms + 1000, // ours comes first, and says more
+    event: event as HookEvent, onFailure: group.onFailure ?? undefined, timeoutMs: ms + 1000, // ours comes first, and says more
     async run(given, { signal, toolUseId }) {
       const happened = given as EventBase;
       if (!hears(event, happened)) return undefined;

@@ -15,15 +15,16 @@ export const userLine = () => z.looseObject({
 export const controlRequestLine = () => z.looseObject({ request_id: word, request: z.looseObject({ subtype: word }) });
 export const controlResponseLine = () => z.looseObject({ response: z.looseObject({ subtype: z.string(), request_id: word, response: z.unknown().optional(), error: orNothing(z.string()) }) });
 
+/** Not lenient: a gate that cannot be read must not be left out. */
 export const initialize = () => z.looseObject({
-  hooks: orNothing(z.record(z.string(), z.array(z.looseObject({
-    matcher: orNothing(z.string()), hookCallbackIds: z.array(z.string()), timeout: orNothing(z.number().positive()).describe('seconds'), onFailure: orNothing(z.enum(['continue', 'block'])),
-  })))),
-  sdkMcpServers: orNothing(z.array(word)).describe('names of MCP servers that live in the host'),
-  systemPrompt: orNothing(z.union([z.string(), z.array(z.string())])).describe('replaces the default prompt; empty: none'),
-  appendSystemPrompt: orNothing(z.string()),
+  hooks: z.record(z.string(), z.array(z.looseObject({
+    matcher: z.string().nullish(), hookCallbackIds: z.array(z.string()), timeout: z.number().positive().nullish().describe('seconds'), onFailure: z.enum(['continue', 'block']).nullish(),
+  }))).optional(),
+  sdkMcpServers: z.array(word).optional().describe('names of MCP servers that live in the host'),
+  systemPrompt: z.union([z.string(), z.array(z.string())]).optional().describe('replaces the default prompt; empty: none'),
+  appendSystemPrompt: z.string().optional(),
   title: orNothing(word),
-  disallowedTools: orNothing(z.array(word)),
+  disallowedTools: z.array(word).optional(),
 });
 export type Initialize = z.infer<ReturnType<typeof initialize>>;
 

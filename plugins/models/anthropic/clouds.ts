@@ -74,25 +74,29 @@ export async function askCloud(cloud: Cloud, o: CloudRequest): Promise<{ readonl
     if (typeof status !== 'number') return { error: o.fail({ kind: 'connection', message: messageOf(e), transient: true }, e) };
     return { fault: faultOfAnswer(status, headersOf(headers), isRecord(error) ? JSON.stringify(error) : messageOf(e)) };
   };
+  // An SDK may be slow to notice a stop: nobody waits for it.
+  const stopped = new Promise<never>((_, reject) => { stop.signal.addEventListener('abort', () => reject(new Error('stopped')), { once: true }); });
+  stopped.catch(() => { /* told where it is awaited */ });
   async function* watched(events: AsyncIterable<Json>): AsyncGenerator<Json, void, void> {
+    const reader = events[Symbol.asyncIterator]();
     try {
-      wait();
-      for await (const e of events) {
-        clearTimeout(timer);
-        if (stop.signal.aborted) break;
-        yield e;
+      for (;;) {
         wait();
+        const { done: end, value } = await Promise.race([reader.next(), stopped]);
+        clearTimeout(timer);
+        if (end === true) return;
+        yield value;
       }
-      if (stop.signal.aborted) throw new Error('stopped');
     } catch (e) {
       const known = trouble(e);
       throw 'error' in known ? known.error : o.fail(known.fault, e);
     } finally {
       done();
+      reader.return?.().catch(() => { /* it is over either way */ });
     }
   }
   try {
-    return { events: watched(await cloud.create(o.body, { signal: stop.signal, headers: o.headers })) };
+    return { events: watched(await Promise.race([cloud.create(o.body, { signal: stop.signal, headers: o.headers }), stopped])) };
   } catch (e) {
     done();
     const known = trouble(e);

@@ -18,7 +18,7 @@ const LANGUAGES: Readonly<Record<string, readonly string[]>> = {
   swift: ['swift'], haskell: ['hs'], elixir: ['ex', 'exs'], scala: ['scala'], java: ['java'], php: ['php'], lua: ['lua'], css: ['css'], json: ['json'], xml: ['xml'], sql: ['sql'], toml: ['toml'], csv: ['csv'],
 };
 /** Short words that say what files are like, not how they end. */
-const NO_ENDING = new Set('new old big main core other same many few more most good bad last first long huge tiny root base such some open empty large small hidden unused important recent only just these those that this changed the all any every each of my our your its'.split(' '));
+const NO_ENDING = new Set('new old big main core other same many few more most good bad last first long huge tiny root base such some open empty large small hidden unused important recent only just these those that this changed the all any every each of my our your its file files in inside under within from with for at to on about containing named called word text line lines where which what how do does is are and or not no me you i it we'.split(' '));
 export const HERE = /^(?:(?:this|the|our|my|current|whole|entire|root|top-level|working|present) ?)*(?:project|repo|repository|codebase|code base|folder|directory|dir|workspace|tree|package|code)?(?: root)?$|^(?:here|\.|\.\/|everywhere|all (?:the )?files|total|there)$/i;
 const DEEP = /[\s,(]*(?:\brecursively|\b(?:including|with|and) (?:all )?(?:its |their |the )?(?:sub-?folders|sub-?directories)|\band below|\bat any depth|\bin (?:all|any) (?:sub)?folders)\)?$/i;
 const SHALLOW = /[\s,(]*(?:\bdirectly|\bnon-?recursively|\bnot recursively?|\b(?:only )?at the top level(?: only)?|\bwithout (?:its |the )?sub-?(?:folders|directories)|\b(?:not|excluding) (?:in |the |its )?sub-?(?:folders|directories))\)?$/i;
@@ -63,7 +63,7 @@ function readNames(words: string, quotes: readonly Quote[], folder: string | nul
   if (/^(?:files?|filenames|everything|contents?|stuff|things|all|)$/i.test(text)) return set('*');
   let m: RegExpExecArray | null;
   if ((m = new RegExp(`^(?:files?\\s+)?(?:that are\\s+|which are\\s+)?(?:matching|that match|which match|like)\\s+(?:the\\s+)?(?:glob\\s+|pattern\\s+)*(${QUOTE}|\\S+)$`, 'i').exec(text)) !== null) return ofGlob(value(m[1]!), set);
-  if ((m = /^(?:files?\s+)?(?:with|having|of|that have|which have)\s+(?:the\s+|an?\s+)?(?:file\s+)?(?:extensions?|suffix(?:es)?|endings?|types?)\s+(?:of\s+)?(.+)$/i.exec(text)) !== null) return ofEndings(m[1]!, quotes, set);
+  if ((m = /^(?:files?\s+)?(?:with|having|have|of|that have|which have)\s+(?:the\s+|an?\s+)?(?:file\s+)?(?:extensions?|suffix(?:es)?|endings?|types?)\s+(?:of\s+)?(.+)$/i.exec(text)) !== null) return ofEndings(m[1]!, quotes, set);
   if ((m = /^(?:files?\s+)?(?:ending|that end|which end|whose names? ends?)\s+(?:in|with|on)\s+(.+)$/i.exec(text)) !== null) return ofEndings(m[1]!, quotes, set);
   if ((m = new RegExp(`^(?:files?\\s+)?(?:starting|beginning|that (?:start|begin)|which (?:start|begin)|whose names? (?:starts?|begins?))\\s+with\\s+(${QUOTE}|\\S+)$`, 'i').exec(text)) !== null) return set(`${literal(value(m[1]!))}*`);
   if ((m = new RegExp(`^(?:files?\\s+)?(?:whose (?:file)?names? (?:contains?|includes?|has|have)|with|that have|having)\\s+(${QUOTE}|\\S+)(?:\\s+in (?:the|their|its) names?)?$`, 'i').exec(text)) !== null && /name/i.test(text)) return set(`*${literal(value(m[1]!))}*`);

@@ -70,6 +70,7 @@ function filesOf(words: string, quotes: Quotes): readonly string[] | null {
 /** Null: the words name no place. */
 function whereOf(words: string | undefined, quotes: Quotes): Where | null {
   const text = words?.trim() ?? '';
+  if (/^(?:in|inside|within|under|of|for|to|from)\s/i.test(text)) return null;
   if (text === '' || HERE.test(text) || /^(?:any|all|every|all the|any of the) files?$/i.test(text)) return {};
   if (/^(?:them|these|those|these files|those files|each of them|all of them)$/i.test(text)) return { them: true };
   const file = fileOf(text, quotes);
@@ -145,7 +146,7 @@ function linesOf(words: string): Lines | null {
 type Rule = readonly [RegExp, (m: readonly string[], q: Quotes) => Intent | null];
 const rule = (pattern: string, make: Rule[1], flags = 'i'): Rule => [new RegExp(`^(?:${pattern})$`, flags), make];
 
-const HOW_MANY = "(?:how many|(?:count|count up|give me|tell me)(?: the)?(?: total)?(?: number of| count of)?(?: all)?(?: the)?|(?:what(?:'s| is) )?(?:the )?(?:total )?(?:number|count|amount) of)";
+const HOW_MANY = "(?:(?:count |check |find out |see )?how many|(?:count|count up|give me|tell me)(?: the)?(?: total)?(?: number of| count of)?(?: all)?(?: the)?|(?:what(?:'s| is) )?(?:the )?(?:total )?(?:number|count|amount) of)";
 const SHOW = '(?:read|show|print|open|cat|display|view|output|dump|see|give|get|type|list)(?:\\s+me)?(?:\\s+out)?';
 const CONTAIN = "(?:that |which |do |does |who )?(?:contain|mention|use|import|include|reference|refer to|match|have|has|talk about|call|define|declare|say|depend on|(?:with|has|have) the (?:word|text|string|phrase))(?:s|es|ing)?";
 const OCCUR = '(?:occur|appear|show up|come up|exist|mentioned|used|called|found|written|referenced|repeated|seen|be found|been used|imported|present|defined|declared)(?:s|ed)?';
@@ -214,6 +215,9 @@ const extreme = (word: string, words: string, count: string | undefined, q: Quot
 const PROJECT = '(?:(?:this|the|my|our|current|whole|entire)\\s+)*(?:project|repo|repository|codebase|code base|package|code|app|application|library|program|software|folder|directory|workspace)(?:\\s+here)?';
 const project = (about: Extract<Intent, { do: 'project' }>['about']) => (): Intent => ({ do: 'project', about });
 
+/** Speaks of names, not of contents. */
+const NO_TEXT = /\bnames?$|^(?:the\s+|an?\s+)?(?:file\s+)?(?:extensions?|suffix|endings?|names?)\b/i;
+
 const RULES: readonly Rule[] = [
   rule("(?:hi|hello|hey|greetings|good (?:morning|afternoon|evening|day))(?: there| you| tappet)?|(?:thanks|thank you|thx|cheers|great|perfect|cool|nice)(?: .{0,40})?", () => ({ do: 'help', greets: true })),
   rule("help|\\?|what (?:can|do|could) you (?:do|understand)(?: .*)?|what are you(?: able to do)?|who are you|(?:what|which) (?:model|llm|ai|assistant)(?: .*)?|are you (?:an? |the |really )?.*(?:model|ai|llm|human|bot|claude|gpt|person|machine)|how do you work|introduce yourself|who am i (?:talking|speaking) (?:to|with)", () => ({ do: 'help', greets: false })),
@@ -251,7 +255,7 @@ const RULES: readonly Rule[] = [
   rule(`how (?:many times|often)\\s+(?:does|do)\\s+(.+?)\\s+(?:contain|mention|use|have|include|say|call|import)s?\\s+(.+)`, (m, q) => (whereOf(m[1]!, q) === null ? null : search(m[2]!, q, 'count times', m[1]))),
   rule(`${HOW_MANY}\\s+(?:occurrences?|instances?|mentions?|uses?|usages?|matches|appearances?|references?|hits|times)\\s+(?:of|to|for)\\s+(.+)`, (m, q) => search(m[1]!.replace(/\s+(?:are|is|do|does) (?:there|we have|it have)(?=\s|$)/i, ''), q, 'count times')),
   [/^(?:[Hh]ow many|[Cc]ount(?: the| all| the number of)*|(?:the )?[Nn]umber of)\s+([A-Z]{3,})(?:s|'s)?(?:\s+(?:comments?|markers?|notes?|tags))?(?:\s+(?:are there|are|is there|there are|do we have|exist))?(?:\s+(?:in|inside|within|under|across)\s+(.+))?$/, (m, q) => search(m[1]!, q, 'count times', m[2] ?? '')],
-  rule(`${HOW_MANY}\\s+(.+?)\\s+${CONTAIN}\\s+(.+)`, (m, q) => { const place = /\bname/i.test(m[2]!) ? null : setOf(m[1]!, q); const found = place === null ? null : soughtAndWhere(m[2]!, q); return found === null ? null : { do: 'search', how: 'count files', sought: found.sought, where: both(found.where, place!) }; }),
+  rule(`${HOW_MANY}\\s+(.+?)\\s+${CONTAIN}\\s+(.+)`, (m, q) => { const place = NO_TEXT.test(m[2]!) ? null : setOf(m[1]!, q); const found = place === null ? null : soughtAndWhere(m[2]!, q); return found === null ? null : { do: 'search', how: 'count files', sought: found.sought, where: both(found.where, place!) }; }),
   rule(`${HOW_MANY}\\s+(words?|characters?|chars?|letters?|bytes?)\\s+(?:(?:are there|are|is there|does|do|has|in|of|there are)\\s+)*(.+?)(?:\\s+(?:have|has|contain|contains|there))?|how (?:big|large)\\s+is\\s+(.+)|(?:what(?:'s| is) )?(?:the )?(?:file )?size\\s+of\\s+(.+)`, (m, q) => { const file = fileOf((m[2] ?? m[3] ?? m[4])!, q); const unit = /^w/i.test(m[1] ?? '') ? 'words' : /^[cl]/i.test(m[1] ?? '') ? 'characters' : 'bytes'; return file === null ? null : { do: 'text size', file, unit }; }),
   rule(`${HOW_MANY}\\s+(?:different\\s+|sub-?)?(?:folders|directories|subfolders|subdirectories)(?:\\s+(?:are there|are|is there|there are|do we have|exist))?(?:\\s+(?:in|inside|under|within)\\s+(.+)|\\s+does\\s+(.+?)\\s+(?:have|contain))?`, (m, q) => { const folder = folderIn(m[1] ?? m[2], q); return folder === undefined ? null : { do: 'folders', folder, how: 'count' }; }),
   rule('(?:count|how many of)\\s+(?:them|those|these|these files|those files|the files)|how many (?:are there|are they|are those|is that|were found)(?: of them)?', () => ({ do: 'them', how: 'count' })),
@@ -259,7 +263,7 @@ const RULES: readonly Rule[] = [
 
   // Which files have it?
   rule(`(?:in\\s+)?(?:which|what)\\s+(.+?)\\s+(?:is|are|do|does|can)\\s+(.+?)\\s+${OCCUR}${IN}`, (m, q) => { const place = setOf(m[1]!, q); const sought = soughtOf(m[2]!, q); const where = whereOf(m[3], q); return place === null || sought === null || where === null || EXTREMES.slice(0, -1).some(([p]) => p.test(m[2]!.replace(/^the /, ''))) ? null : { do: 'search', how: 'files', sought, where: both(where, place) }; }),
-  rule(`(?:which|what|list|show|find|give|print|name|display|get|locate|search for|look for|tell me)(?:\\s+me)?(?:\\s+(?:all|the|of|every|names of|any))*\\s+(.+?)\\s+${CONTAIN}\\s+(.+)`, (m, q) => { if (/\bnames?$/i.test(m[2]!) || /\b(?:most|fewest|least) lines\b/i.test(m[2]!) || /\bwhose (?:file)?names?$/i.test(m[1]!)) return null; const place = setOf(m[1]!, q); const found = place === null ? null : soughtAndWhere(m[2]!, q); return found === null ? null : { do: 'search', how: 'files', sought: found.sought, where: both(found.where, place!) }; }),
+  rule(`(?:which|what|list|show|find|give|print|name|display|get|locate|search for|look for|tell me)(?:\\s+me)?(?:\\s+(?:all|the|of|every|names of|any))*\\s+(.+?)\\s+${CONTAIN}\\s+(.+)`, (m, q) => { if (NO_TEXT.test(m[2]!) || /\b(?:most|fewest|least) lines\b/i.test(m[2]!) || /\bwhose (?:file)?names?$/i.test(m[1]!)) return null; const place = setOf(m[1]!, q); const found = place === null ? null : soughtAndWhere(m[2]!, q); return found === null ? null : { do: 'search', how: 'files', sought: found.sought, where: both(found.where, place!) }; }),
   rule(`where\\s+(?:is|are|do|does|do we|did we)\\s+(?:the\\s+)?(.+?)\\s+${OCCUR}${IN}`, (m, q) => search(m[1]!, q, 'lines', m[2] ?? '')),
 
   // The largest, the newest.
@@ -270,7 +274,7 @@ const RULES: readonly Rule[] = [
   rule('(?:list|show|print|name)(?: me)?\\s+(?:them|those|these|these files|those files)', () => ({ do: 'them', how: 'list' })),
   rule(`(?:list|show|display|print|find|get|give|name|what are|which|what|see)(?:\\s+me)?(?:\\s+(?:all|of|the|me))*\\s+(?:sub-?)?(?:folders|directories|subfolders|subdirectories)(?:\\s+(?:are there|are|exist|do we have|there are))?(?:\\s+(?:in|inside|under|within|of)\\s+(.+)|\\s+does\\s+(.+?)\\s+(?:have|contain))?`, (m, q) => { const folder = folderIn(m[1] ?? m[2], q); return folder === undefined ? null : { do: 'folders', folder, how: 'list' }; }),
   [/^(?:[Ll]ist|[Ss]how|[Ff]ind|[Pp]rint|[Ww]hat are|[Gg]et|[Gg]ive)(?:\s+me)?(?:\s+(?:all|the|of|every))*\s+([A-Z]{3,})(?:s|'s)?(?:\s+(?:comments?|markers?|notes?|tags))?(?:\s+(?:in|inside|within|under|across)\s+(.+))?$/, (m, q) => (BARE_NAMES.test(m[1]!) && !/^TODO$/.test(m[1]!) ? null : search(m[1]!, q, 'lines', m[2] ?? ''))],
-  rule(`(?:find|locate|look for|search for|where(?:'s| is| are)|get me)\\s+(?:(?:the|a|an|all|any|my|our)\\s+)*(?:files?\\s+)?(?:(?:named|called)\\s+)?(.+?)(?:\\s+(?:located|stored|kept|saved|placed|defined))?(?:\\s+(?:in|inside|under|within)\\s+(.+))?`, (m, q) => { const file = quoteOf(m[1]!, q) !== undefined && !/\b(?:named|called)\b/i.test(m[0]!) && !/^where/i.test(m[0]!) ? null : fileOf(m[1]!, q); const folder = folderIn(m[2], q); return file === null || file === IT || folder === undefined ? null : { do: 'files', set: named(file, folder), how: 'list' }; }),
+  rule(`(?:find|locate|look for|search for(?= (?:(?:the|a|an|all|any|my|our) )*files? )|where(?:'s| is| are)|get me)\\s+(?:(?:the|a|an|all|any|my|our)\\s+)*(?:files?\\s+)?(?:(?:named|called)\\s+)?(.+?)(?:\\s+(?:located|stored|kept|saved|placed|defined))?(?:\\s+(?:in|inside|under|within)\\s+(.+))?`, (m, q) => { const file = quoteOf(m[1]!, q) !== undefined && !/\b(?:named|called)\b/i.test(m[0]!) && !/^where/i.test(m[0]!) ? null : fileOf(m[1]!, q); const folder = folderIn(m[2], q); return file === null || file === IT || folder === undefined ? null : { do: 'files', set: named(file, folder), how: 'list' }; }),
   rule(`(?:list|show|display|print|enumerate|find|get|give|name|see|what are|which are|what|which|output|locate|search for|look for)(?:\\s+me)?(?:\\s+(?:a list of|out|up))?(?:\\s+(?:all|of|the|every))*\\s+(.+)`, (m, q) => { const set = setOf(m[1]!, q); return set === null ? null : { do: 'files', set, how: 'list' }; }),
   rule(`(?:what(?:'s| is| are)|list what(?:'s| is)|show (?:me )?what(?:'s| is))\\s+(?:all\\s+)?(?:in|inside|under|within)\\s+(.+)|what\\s+(?:does|do)\\s+(.+?)\\s+(?:contain|have|hold|include)|(?:list|show|ls|dir|tree|explore|browse)(?:\\s+me)?(?:\\s+the)?(?:\\s+contents? of)?(?:\\s+(.+))?`, (m, q) => { const words = m[1] ?? m[2] ?? m[3] ?? ''; if (words !== '' && fileOf(words, q) !== null && !/\/$/.test(words) && !/folder|director/i.test(words)) return null; const folder = words === '' ? '' : readFolder(words, q); return folder === null ? null : { do: 'files', set: { names: '*', folder: folder === '' ? null : folder, deep: !/^ls|^dir/i.test(m[0]!), path: false }, how: 'list' }; }),
 

@@ -43,12 +43,13 @@ export function quoteOf(text: string, quotes: readonly Quote[]): Quote | undefin
 export function clauses(text: string): string[] {
   return text
     .replace(new RegExp(`\\s*\\n\\s*(?=${QUOTE}\\s*(?:\\n|$))`, 'g'), ' ') // what stands alone in quotes belongs to the line before
+    .replace(/^\s*\d{1,2}[.)]\s+/gm, '')
     .split(/\s*(?:;|\n+|(?<=[^\s.])[.?!]+(?=\s|$)|,?\s+(?:and\s+)?(?:then|afterwards|after that|finally)\b,?)\s*/i)
     .map(tidy)
     .filter((clause) => clause !== '');
 }
 
-const LEAD = /^(?:[-*•]\s+|\d+[.)]\s+|(?:hey|hi|hello|ok|okay|well|so|now|first|firstly|second|secondly|next|then|also|finally|lastly|just|please|kindly|and|tappet)\b[,:]?\s+|(?:can|could|would|will) you\s+|(?:i|we)(?:'d| would) like (?:you )?to\s+|(?:i|we) (?:want|need) (?:you )?to\s+|i(?:'d| would) like to know\s+|(?:do|can) you (?:know|tell me)\s+|let(?:'s| us)\s+|help me (?:to )?|go ahead and\s+|try to\s+|(?:tell|let) me (?:know )?(?=how|which|what|where|whether|if|who|about)|show me (?=how|which|what|where)|give me (?=how|which|what|where|the (?:number|count))|i(?:'m| am) looking for\s+)/i;
+const LEAD = /^(?:[-*•]\s+|\d+[.)]\s+|(?:hey|hi|hello|ok|okay|well|so|now|first|firstly|second|secondly|next|then|also|finally|lastly|just|please|kindly|and|tappet)\b[,:]?\s+|(?:can|could|would|will) you\s+|(?:i|we)(?:'d| would) like (?:you )?to\s+|(?:i|we) (?:want|need) (?:you )?to\s+|i(?:'d| would) like to know\s+|(?:do|can) you (?:know|tell me)\s+|let(?:'s| us)\s+|help me (?:to )?|go ahead and\s+|try to\s+|(?:tell|let) me (?:know )?(?=how|which|what|where|whether|if|who)|show me (?=how|which|what|where)|give me (?=how|which|what|where|the (?:number|count))|i(?:'m| am) looking for\s+)/i;
 const TAIL = /(?:[\s,]+(?:please|thanks|thank you|thx|for me|right now|if you can|if possible|exactly))+$|[\s?!.,:]+$/i;
 
 /** Without the politeness around it. */

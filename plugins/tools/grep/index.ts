@@ -74,7 +74,10 @@ export default definePlugin({
         if (!stat.isDirectory() && !stat.isFile()) return wrong(`${root} is no regular file (a pipe, a socket or a device)`);
         const search = await readWords(args, context.cwd, root);
         if ('error' in search) return wrong(search.error);
-        return searchFiles({ args, root, real: found.real, isFile: stat.isFile(), ...search }, limits, context);
+        try { return await searchFiles({ args, root, real: found.real, isFile: stat.isFile(), ...search }, limits, context); } catch (e) {
+          if (codeOf(e) === 'E_PATTERN_SLOW') return wrong(messageOf(e));
+          throw e;
+        }
       },
     }));
   },

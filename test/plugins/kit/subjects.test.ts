@@ -66,6 +66,11 @@ test('words that can be no path open nothing, and as a refusal let nothing throu
   for (const right of ['src/**', '//etc', '~/x', '/x', './x', '../x', '.env', '~']) assert.equal(pathSpecProblem(right), null, right);
 });
 
+test('a path that is too long for any file is refused, and never allowed', () => {
+  assert.equal(allow(at(`/w/sub/${'a/'.repeat(3000)}`), '**'), 'no');
+  assert.equal(deny(at(`/w/sub/${'a/'.repeat(3000)}`), 'b'), 'yes');
+});
+
 test('what is not a path is not met, what is not understood perhaps', () => {
   assert.equal(matchPath({ kind: 'domain', host: 'a' }, '**', PLACE), 'no');
   assert.equal(matchPath({ kind: 'opaque', why: '' }, '**', PLACE), 'maybe');

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdir, symlink } from 'node:fs/promises';
 import { test } from 'node:test';
 import { join } from 'node:path';
+import { parseRule } from 'tappet/schemas';
 import type { FsLike, PromptContext } from 'tappet/schemas';
 import plugin from '../../../plugins/prompt/instructions.ts';
 import { collect } from '../../contracts/collect.ts';
@@ -14,12 +15,13 @@ type Files = Readonly<Record<string, string | Uint8Array>>;
 type T = Parameters<typeof folderWith>[0];
 async function setUp(t: T, files: Files, options: Record<string, unknown> = {}, permissions: { deny?: string[]; ask?: string[] } = {}): Promise<{ base: string; render(over?: Partial<PromptContext>): Promise<string> }> {
   const base = await folderWith(t, { 'project/.keep': '', 'config/.keep': '', ...files });
-  const [part] = (await collect(plugin, { options, folders: { config: join(base, 'config') }, settings: { permissions: { allow: [], ask: [], deny: [], ...permissions } } })).promptParts;
+  const [part] = (await collect(plugin, { options, folders: { config: join(base, 'config') }, })).promptParts;
   const root = join(base, 'project');
+  const rules = (['deny', 'ask'] as const).flatMap((behavior) => (permissions[behavior] ?? []).map((text) => ({ ...parseRule(text)!, behavior, source: 'projectSettings' as const, origin: { layer: 'project' as const, file: join(root, 'agent.config.yaml'), line: 1, column: 1 } })));
   return {
     base,
     async render(over = {}) {
-      const blocks = await part!.render(promptContext({ root, cwd: root, ...over }));
+      const blocks = await part!.render(promptContext({ root, cwd: root, rules, ...over }));
       assert.ok(blocks.length <= 1);
       assert.ok(blocks.every((b) => b.cacheScope === 'project'));
       return (blocks[0]?.text ?? '').replaceAll(base, '~');
@@ -120,6 +122,11 @@ test('takes nothing that a rule keeps from being read, not by a link either', as
   assert.equal(text.split('a permission rule keeps it from being read').length, 4);
   assert.match(text, /fine/);
   assert.doesNotMatch(text, /never/);
+});
+test('takes nothing of a folder that is not trusted, but what the person wrote', async (t) => {
+  const text = await (await setUp(t, { 'project/AGENTS.md': 'a stranger', 'config/AGENTS.md': 'the person' })).render({ trusted: false });
+  assert.match(text, /the person/);
+  assert.doesNotMatch(text, /a stranger/);
 });
 test('looks for the names that the options give', async (t) => {
   const text = await (await setUp(t, { 'project/GEMINI.md': 'gemini', 'project/.claude/CLAUDE.md': 'inner', 'project/AGENTS.md': 'never' }, { files: ['GEMINI.md', '.claude/CLAUDE.md'] })).render();

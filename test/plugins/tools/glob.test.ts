@@ -84,6 +84,14 @@ test('does not tell of files that a rule refuses or asks about', async (t) => {
   assert.deepEqual([text, (data as { totalMatches: number }).totalMatches], ['a', 1]);
 });
 
+test('a pattern that could be tried for ever is an answer', async (t) => {
+  const p = await testProject(t);
+  await p.file('a'.repeat(250), '');
+  const result = await p.run(tool, { pattern: `${'*a'.repeat(30)}b` });
+  assert.ok(result.isError);
+  assert.match(result.text, /takes too long; use fewer stars/);
+});
+
 test('a folder that is none is told', async (t) => {
   const p = await testProject(t);
   await p.file('a', '');

@@ -94,6 +94,8 @@ test('searches in one file, by a glob, by a type', async (t) => {
   assert.deepEqual(await names({ type: 'make' }), ['Makefile']);
   assert.match((await p.grep('x', { type: 'toString' })).text, /no file type "toString"; known are .*typescript/);
   assert.match((await p.grep('x', { glob: '**/../x' })).text, /glob .* can't be used/);
+  await p.file('a'.repeat(250), 'x');
+  assert.match((await p.grep('x', { glob: `${'*a'.repeat(30)}b` })).text, /takes too long/);
 });
 
 test('matches across lines only when asked to', async (t) => {
@@ -145,7 +147,7 @@ test('a pattern that never comes to an end is given up, and everything else goes
   const evil = `${'a'.repeat(50)}!`;
   const p = await project(t, { 'a1': evil, 'a2': 'aaa', 'b': evil, 'c': evil, 'd': 'aaa' });
   const some = await p.grep('^(a+)+$');
-  assert.equal(some.text, 'a2\n[the pattern took too long in a1, b, c, and the search ended there]'.replace('a2\n', 'a2\nd\n'));
+  assert.equal(some.text, 'a2\nd\n[the pattern took too long in a1, b, c, and the search ended there]');
   const none = await p.grep('^(a+)+x$');
   assert.ok(none.isError);
   assert.match(none.text, /takes too long, for example in a1\. Make it simpler/);

@@ -22,6 +22,7 @@ test('a tool that takes nothing has no parameters', () => {
 test('values that are no words are told in the description', () => {
   assert.deepEqual(property({ type: 'integer', enum: [1, 2], description: 'How many.', default: 1 }), { type: 'INTEGER', description: 'How many. One of: 1, 2. Default: 1.' });
   assert.deepEqual(property({ enum: ['a', 'b', null] }), { type: 'STRING', format: 'enum', enum: ['a', 'b'], nullable: true });
+  assert.deepEqual(property({ type: 'string', enum: ['', 'a'] }), { type: 'STRING', description: 'One of: "", "a".' });
   assert.deepEqual(property({ const: 'x' }), { type: 'STRING', format: 'enum', enum: ['x'] });
   assert.deepEqual(property({ const: 3 }), { type: 'NUMBER', minimum: 3, maximum: 3, description: 'One of: 3.' });
 });

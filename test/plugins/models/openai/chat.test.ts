@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { ToolUseBlock } from 'tappet/schemas';
-import { inOrder } from '../../../contracts/model-provider.ts';
+import { hear, inOrder, requestTo } from '../../../contracts/model-provider.ts';
 import { CHAT_USAGE, chatChunk, chatFrames, refuse } from '../../../support/mock-openai.ts';
 import { frame } from '../../../support/mock-server.ts';
 import type { Reply } from '../../../support/mock-server.ts';
@@ -73,6 +73,22 @@ test('takes several whole calls in one delta, without index or with the same', a
     assert.deepEqual(calls(heard.blocks).map((c) => [c.name, c.input]), [['Read', { a: '1' }], ['Read', { a: '2' }], ['Bash', {}]], JSON.stringify(index));
     assert.equal(stopOf(heard), 'tool_use', 'calls are calls, whatever the server says');
   }
+});
+
+test('tells calls apart that lack indices, ids or input', async (t) => {
+  const fn = (args: string, name = 'Read') => ({ function: { name, arguments: args } });
+  for (const parts of [[fn('{"a":"1"}'), fn('{"a":"2"}')], [{ id: 'x', ...fn('{"a":"1"}') }, { id: 'x', ...fn('{"a":"2"}') }], [{ id: 'x', ...fn('') }, { id: 'y', ...fn('') }], [{ index: 0, ...fn('') }, { index: 0, ...fn('', 'Bash') }]]) {
+    const { ask } = await chat(t, [...parts.map(callPart), chatChunk({}, 'tool_calls')]);
+    const heard = await ask();
+    assert.equal(calls(heard.blocks).filter((c) => c.inputError === undefined).length, 2, JSON.stringify(parts));
+  }
+});
+
+test('says nothing more once it is stopped, not even what came with the same bytes', async (t) => {
+  const { provider } = await chat(t, chatFrames({ text: ['one', 'two'] }));
+  const stop = new AbortController();
+  const heard = await hear(provider, requestTo(provider, 'gpt-5', HELLO), { signal: stop.signal, on: (e) => { if (e.type === 'content_block_start') stop.abort(); } });
+  assert.deepEqual([heard.fault?.kind, heard.events.at(-1)?.type], ['aborted', 'content_block_start']);
 });
 
 test('puts interleaved calls in order without mixing them', async (t) => {

@@ -56,6 +56,12 @@ test('goes on without old reasoning when the vendor cannot read it any more, and
   assert.ok(mock.asked()[2]!.text.includes('rs_2'), 'what is new still goes back');
 });
 
+test('a vendor that complains again and again is not asked for ever', async (t) => {
+  const { ask, mock } = await stand(t, () => refuse(400, 'The encrypted content could not be verified.', { code: 'invalid_encrypted_content' }), wire());
+  assert.equal((await ask()).fault?.kind, 'invalid_request');
+  assert.equal(mock.asked().length, 2);
+});
+
 test('the phase of a text goes back with it', async (t) => {
   const { ask, mock } = await stand(t, plays({ text: ['Let me look.'], phase: 'commentary', calls: [{ id: 'c', name: 'Read', args: {} }] }, { text: ['ok'] }), wire());
   const first = await ask();
