@@ -48,8 +48,10 @@ async function generateEntries(): Promise<string[]> {
   writeFileSync(join(gen, 'start.ts'), `(globalThis as any)[Symbol.for('tappet.bundled')] = true;
 import { bundledBuiltins } from './builtins.ts';
 import { start } from '../../kernel/cli.ts';
-export const builtins = (file: string) => bundledBuiltins(file, () => import('./face.ts').then((m) => m.face));
+import { createTappet as create } from '../../kernel/embed.ts';
+export const builtins = (file: string) => bundledBuiltins(file, async () => (globalThis as any)[Symbol.for('tappet.face-loader')]());
 export const run = (file: string) => start(builtins(file));
+export const createTappet = (file: string, options: any) => create(options, builtins(file));
 `);
   writeFileSync(join(gen, 'face.ts'), `import * as kernel from '../../kernel/index.ts';
 import * as kit from '../../plugins/kit/index.ts';
@@ -57,7 +59,6 @@ import * as schemas from '../../schemas/index.ts';
 import * as zod from 'zod';
 export const face = { 'tappet/kernel': kernel, 'tappet/kit': kit, 'tappet/schemas': schemas, zod };
 `);
-  writeFileSync(join(gen, 'embed.ts'), `export * from '../../kernel/embed.ts';\n`);
   writeFileSync(join(gen, 'testing.ts'), `export * from '../../test/contracts/index.ts';\n`);
   return names;
 }
@@ -80,30 +81,36 @@ async function toolSchemas(names: readonly string[]): Promise<Record<string, unk
   return names.length === 0 ? {} : schemas;
 }
 
+/** The start has a build of its own: what authors may use beyond it (all of zod, the whole kit) must not weigh on it. */
 async function bundle(): Promise<void> {
+  await write({ start: join(gen, 'start.ts') });
+  await write({ face: join(gen, 'face.ts'), ...(exists(join(root, 'test/contracts/index.ts')) ? { testing: join(gen, 'testing.ts') } : {}) });
+}
+async function write(input: Record<string, string>): Promise<void> {
   const build = await rolldown({
-    input: { start: join(gen, 'start.ts'), face: join(gen, 'face.ts'), embed: join(gen, 'embed.ts'), ...(exists(join(root, 'test/contracts/index.ts')) ? { testing: join(gen, 'testing.ts') } : {}) },
-    cwd: root,
-    platform: 'node',
+    input, cwd: root, platform: 'node',
     resolve: {
-      alias: { 'tappet/kernel': join(root, 'kernel/index.ts'), 'tappet/kit': join(root, 'plugins/kit/index.ts'), 'tappet/schemas': join(root, 'schemas/index.ts'), tappet: join(root, 'kernel/embed.ts') },
+      alias: { 'tappet/kernel': join(root, 'kernel/index.ts'), 'tappet/kit': join(root, 'plugins/kit/index.ts'), 'tappet/schemas': join(root, 'schemas/index.ts') },
       conditionNames: ['node', 'import', 'module', 'default'],
     },
     transform: { define: { 'import.meta.url': '__tappet_url' } },
     external: [/^node:/, '@anthropic-ai/bedrock-sdk', '@anthropic-ai/vertex-sdk', '@napi-rs/keyring', 'fast-check'],
-    onLog: (level, log, next) => { if (log.code !== 'CIRCULAR_DEPENDENCY' && log.code !== 'EVAL' && log.code !== 'EMPTY_IMPORT_META') next(level, log); },
+    onLog: (level, log, next) => { if (!['CIRCULAR_DEPENDENCY', 'EVAL', 'EMPTY_IMPORT_META', 'INEFFECTIVE_DYNAMIC_IMPORT'].includes(log.code ?? '')) next(level, log); },
   });
-  await build.write({ dir: join(dist, 'chunks'), format: 'cjs', exports: 'named', minify: { compress: true, mangle: true, codegen: { removeWhitespace: true } }, entryFileNames: '[name]-[hash].cjs', chunkFileNames: '[name]-[hash].cjs', banner: "const __tappet_url=require('node:url').pathToFileURL(__filename).href;", sourcemap: false });
+  await build.write({
+    dir: join(dist, 'chunks'), format: 'cjs', exports: 'named', minify: true, entryFileNames: '[name]-[hash].cjs', chunkFileNames: '[name]-[hash].cjs',
+    banner: "const __tappet_url=require('node:url').pathToFileURL(__filename).href;",
+  });
   await build.close();
 }
 
 function writeFacades(): void {
   const chunk = (name: string): string => readdirSync(join(dist, 'chunks')).find((f) => f.startsWith(`${name}-`)) ?? fail(`no chunk ${name}`);
   cpSync(join(root, '.ci/entry.cjs'), join(dist, 'tappet.cjs'));
-  writeFileSync(join(dist, 'tappet.cjs'), readFileSync(join(dist, 'tappet.cjs'), 'utf8').replace('%START%', chunk('start')).replace('%VERSION%', version));
+  writeFileSync(join(dist, 'tappet.cjs'), readFileSync(join(dist, 'tappet.cjs'), 'utf8').replace('%START%', chunk('start')).replace('%FACE%', chunk('face')));
   chmodSync(join(dist, 'tappet.cjs'), 0o755);
   writeFileSync(join(dist, 'face.cjs'), `'use strict';\nmodule.exports = require('./chunks/${chunk('face')}').face;\n`);
-  writeFileSync(join(dist, 'embed.cjs'), `'use strict';\nconst path = require('node:path');\nglobalThis[Symbol.for('tappet.builtins/1')] ??= () => require('./chunks/${chunk('start')}').builtins(path.join(__dirname, '../agent.config.yaml'));\nmodule.exports = require('./chunks/${chunk('embed')}');\n`);
+  writeFileSync(join(dist, 'embed.cjs'), `'use strict';\nconst path = require('node:path');\nconst loader = Symbol.for('tappet.face-loader');\nglobalThis[loader] ??= () => require('./face.cjs');\nconst start = require('./chunks/${chunk('start')}');\nmodule.exports = { ...globalThis[loader]()['tappet/kernel'], createTappet: (o) => start.createTappet(path.join(__dirname, '../agent.config.yaml'), o) };\n`);
   const namesOf = (file: string, key: string | null): string[] => {
     const r = spawnSync(process.execPath, ['-e', `const m=require(${JSON.stringify(file)});process.stdout.write(JSON.stringify(Object.keys(${key === null ? 'm' : `m[${JSON.stringify(key)}]`})))`], { encoding: 'utf8' });
     if (r.status !== 0) fail(r.stderr);
@@ -114,7 +121,7 @@ function writeFacades(): void {
   facade('index.mjs', `createRequire(import.meta.url)('./embed.cjs')`, namesOf(join(dist, 'embed.cjs'), null));
   const testing = readdirSync(join(dist, 'chunks')).find((f) => f.startsWith('testing-'));
   if (testing !== undefined) {
-    writeFileSync(join(dist, 'testing.cjs'), `'use strict';\nrequire('./embed.cjs');\nmodule.exports = require('./chunks/${testing}');\n`);
+    writeFileSync(join(dist, 'testing.cjs'), `'use strict';\nmodule.exports = require('./chunks/${testing}');\n`);
     facade('testing.mjs', `createRequire(import.meta.url)('./testing.cjs')`, namesOf(join(dist, 'testing.cjs'), null));
   }
 }

@@ -62,4 +62,5 @@ process.on('exit', (code) => {
   } catch { /* a folder that can't be written is no error: the next start is as slow as this one */ }
 });
 
+globalThis[Symbol.for('tappet.face-loader')] = () => load('%FACE%').face;
 load('%START%').run(path.join(__dirname, '..', 'agent.config.yaml'));

@@ -2,17 +2,13 @@
 import type { BootOptions } from './boot.ts';
 import { sourceBuiltins } from './builtins.ts';
 import type { Builtins } from './builtins.ts';
-import { createOpener } from './open.ts';
 import type { Opener } from './open.ts';
+import { createOpener } from './open.ts';
 
 export * from './index.ts';
 export type { Opener } from './open.ts';
 
-/** What the bundle puts in place of the sources. */
-const BUILTINS = Symbol.for('tappet.builtins/1');
-export const builtins = (): Builtins => ((globalThis as Record<symbol, unknown>)[BUILTINS] as (() => Builtins) | undefined)?.() ?? sourceBuiltins();
-
 /** One per program: it finds or boots a kernel for each project root that is opened. `env` is taken as it is given; nothing reads the process's own. */
-export function createTappet(o: Pick<BootOptions, 'env' | 'home' | 'set' | 'settings' | 'settingSources'> = {}): Opener {
-  return createOpener({ builtins: builtins(), ...o });
+export function createTappet(o: Pick<BootOptions, 'env' | 'home' | 'set' | 'settings' | 'settingSources'> = {}, builtins: Builtins = sourceBuiltins()): Opener {
+  return createOpener({ builtins, ...o });
 }

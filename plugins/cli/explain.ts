@@ -1,7 +1,7 @@
 /** `tappet explain`: where a value comes from and what it beat, what would be said of a call, what became of a plugin. */
 import * as nodeFs from 'node:fs/promises';
 import { definePlugin, messageOf, nearest, TappetError } from 'tappet/kernel';
-import { chainRows, columns, configKeys, isConfigKey, PLUGIN_COLUMNS, pluginRow, pluginText, shownPlace, valueAt, valueText } from 'tappet/kit';
+import { chainAt, chainRows, columns, configKeys, isConfigKey, keysAt, PLUGIN_COLUMNS, pluginRow, pluginText, shownPlace, valueAt, valueText } from 'tappet/kit';
 import type { Reader } from 'tappet/kit';
 import { LAYERS, parseRule, ruleText } from 'tappet/schemas';
 import type { ChainLink, ConfigView, KernelView, Opinion, Origin, RuleBehavior, SourcedRule, SubcommandContext, Tool } from 'tappet/schemas';
@@ -45,14 +45,10 @@ function unknown(word: string, what: string, known: readonly string[]): TappetEr
 
 interface SaidOfKey { readonly key: string; readonly value: unknown; readonly chain: readonly ChainLink[]; readonly below: readonly Omit<SaidOfKey, 'below'>[] }
 
-/** Who spoke is kept per entry: for a key inside of one, the entry's chain with what each said of that key; for a map of entries, each. */
-function keyOf(config: ConfigView, key: string): SaidOfKey {
-  const value = valueAt(config.settings, key) ?? null;
-  const entry = config.keys().filter((k) => key === k || key.startsWith(`${k}.`)).sort((a, b) => b.length - a.length)[0];
-  const inner = entry === undefined ? '' : key.slice(entry.length + 1);
-  const chain = entry === undefined ? config.chain(key) : config.chain(entry).map((l) => (inner === '' ? l : { ...l, value: valueAt(l.value, inner) }));
-  return { key, value, chain, below: config.keys().filter((k) => k.startsWith(`${key}.`)).map((k) => ({ key: k, value: valueAt(config.settings, k) ?? null, chain: config.chain(k) })) };
-}
+const keyOf = (config: ConfigView, key: string): SaidOfKey => ({
+  key, value: valueAt(config.settings, key) ?? null, chain: chainAt(config, key),
+  below: keysAt(config, key).filter((k) => k !== key).map((k) => ({ key: k, value: valueAt(config.settings, k) ?? null, chain: config.chain(k) })),
+});
 function keyText(said: SaidOfKey, reader: Reader): string {
   const one = ({ key, value, chain }: Omit<SaidOfKey, 'below'>): string =>
     [columns([[`${key} = ${value === null ? '(nothing)' : valueText(value)}`]]), chain.length === 0 ? '  no layer speaks of it' : columns(chainRows(chain, reader), { ...reader, indent: 2 })].join('\n');
@@ -85,7 +81,7 @@ async function judged(c: SubcommandContext, kernel: KernelView, tool: Tool, cont
   const { mode } = c.options;
   const decision = await kernel.dryRun(tool.name, input, { cwd: c.cwd, ...(typeof mode === 'string' ? { mode } : {}) });
   const subjects = await tool.subjects(input, { cwd: c.cwd, roots: [kernel.config.root], home, fs: nodeFs, env: kernel.config.settings.env });
-  const wouldAllow = decision.behavior === 'allow' || (!decision.wouldAsk && decision.behavior === 'deny') ? [] : tool.suggest(input, subjects, { cwd: c.cwd, home, base: c.cwd, behavior: 'allow' });
+  const wouldAllow = decision.wouldAsk ? tool.suggest(input, subjects, { cwd: c.cwd, home, base: c.cwd, behavior: 'allow' }) : [];
   return { tool: tool.name, input, answer: decision.wouldAsk ? ('ask' as const) : decision.behavior, decision, wouldAllow };
 }
 

@@ -79,7 +79,7 @@ function report(end: TurnEnd, io: Io, asJson: boolean): void {
   if (hasText && !asJson) io.out(end.text.endsWith('\n') ? end.text : `${end.text}\n`);
   for (const d of end.denials) {
     io.err(`denied  ${d.toolName}: ${d.message}\n`);
-    if (d.wouldAllow !== undefined) io.err(`  allow   ${d.wouldAllow}  (--allowedTools, or permissions.allow in agent.config.yaml)\n`);
+    if (d.wouldAllow !== undefined) io.err(`  allow   ${d.wouldAllow}${d.wouldAllow.startsWith('--') ? '' : '  (--allowedTools, or permissions.allow in agent.config.yaml)'}\n`);
   }
   if (end.reason === 'answered' || end.reason === 'tool_deferred') return;
   for (const text of end.errors.length > 0 ? end.errors : [end.text]) {

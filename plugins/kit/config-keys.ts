@@ -1,5 +1,6 @@
 /** Keys of the configuration as dotted paths. Names of plugins and models may hold dots themselves, so a path is read with what is there. */
 import { z } from 'zod';
+import type { ChainLink, ConfigView } from '../../schemas/index.ts';
 import { configLayer } from '../../schemas/config.ts';
 
 interface Node { readonly properties?: Readonly<Record<string, Node>>; readonly additionalProperties?: Node | boolean; readonly anyOf?: readonly Node[]; readonly description?: string }
@@ -25,6 +26,15 @@ export function isConfigKey(path: string): boolean {
     || (typeof node.additionalProperties === 'object' && steps.some((_, i) => knows(node.additionalProperties as Node, steps.slice(i + 1))));
   return path !== '' && !path.split('.').includes('') && knows(configSchema() as Node, path.split('.'));
 }
+
+/** Who spoke of a key. Chains are kept per entry: for a key inside of one it is the entry's, with what each said of that key. */
+export function chainAt(config: Pick<ConfigView, 'chain' | 'keys'>, path: string): readonly ChainLink[] {
+  const entry = config.keys().filter((k) => path.startsWith(`${k}.`)).sort((a, b) => b.length - a.length)[0];
+  if (entry === undefined || config.keys().includes(path)) return config.chain(path);
+  return config.chain(entry).map((l) => ({ ...l, value: valueAt(l.value, path.slice(entry.length + 1)) }));
+}
+/** The keys at and below a path of which somebody spoke. */
+export const keysAt = (config: Pick<ConfigView, 'keys'>, path: string): readonly string[] => config.keys().filter((k) => k === path || k.startsWith(`${path}.`));
 
 /** The value at a path, or undefined. */
 export function valueAt(value: unknown, path: string): unknown {

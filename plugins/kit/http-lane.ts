@@ -21,7 +21,7 @@ export interface Lane {
 export async function openLane(o: LaneOptions): Promise<Lane> {
   const base = new URL(o.baseUrl);
   const secure = base.protocol === 'https:';
-  const proxy = proxyFor(base, o);
+  const proxy = await proxyFor(base, o);
   const { request, Agent } = secure ? await import('node:https') : await import('node:http');
   const secureContext = secure ? await certificates(o) : undefined;
   const agent: Agent = new Agent({ keepAlive: true });

@@ -1,32 +1,36 @@
 /** Whether a request goes through a proxy, and the tunnel through it. */
-import { BlockList, isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
 
 export interface ProxyOptions { readonly proxy?: string | undefined; readonly noProxy?: string | undefined; readonly env: Readonly<Record<string, string | undefined>> }
 
 /** The configuration's word counts before the environment's. The environment's proxy is never used for this very machine: it could not reach it. */
-export function proxyFor(target: URL, o: ProxyOptions): URL | null {
+export async function proxyFor(target: URL, o: ProxyOptions): Promise<URL | null> {
   const env = (name: string): string | undefined => o.env[name.toLowerCase()] || o.env[name] || undefined;
   const said = o.proxy ?? env(target.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY') ?? env('ALL_PROXY');
-  if (said === undefined || excepted(target, o.noProxy ?? env('NO_PROXY') ?? '')) return null;
-  if (o.proxy === undefined && isLoopback(bare(target.hostname))) return null;
-  const proxy = URL.canParse(said) && /^\w+:\/\//.test(said) ? new URL(said) : URL.canParse(`http://${said}`) ? new URL(`http://${said}`) : null;
-  if (proxy === null) throw new Error('the proxy is no URL: write http://host:port');
+  if (said === undefined) return null;
+  // Costs a millisecond of a start, so it comes in where it is needed.
+  const net = await import('node:net');
+  if (excepted(net, target, o.noProxy ?? env('NO_PROXY') ?? '') || (o.proxy === undefined && isLoopback(net, bare(target.hostname)))) return null;
+  const full = /^\w+:\/\//.test(said) ? said : `http://${said}`;
+  if (!URL.canParse(full)) throw new Error('the proxy is no URL: write http://host:port');
+  const proxy = new URL(full);
   if (proxy.protocol !== 'http:' && proxy.protocol !== 'https:') throw new Error(`a proxy must be reached by http or https, not ${proxy.protocol.slice(0, -1)}`);
   return proxy;
 }
 
+type Net = typeof import('node:net');
 const bare = (hostname: string): string => hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '').toLowerCase();
-const isLoopback = (host: string): boolean => host === 'localhost' || host.endsWith('.localhost') || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+const isLoopback = ({ isIP }: Net, host: string): boolean => host === 'localhost' || host.endsWith('.localhost') || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 
 /** `*`, `host`, `.domain`, `*.domain`, `host:port`, `10.0.0.0/8`. */
-function excepted(target: URL, list: string): boolean {
+function excepted(net: Net, target: URL, list: string): boolean {
+  const { isIP } = net;
   const host = bare(target.hostname);
   const port = target.port || (target.protocol === 'https:' ? '443' : '80');
   return list.split(/[\s,]+/).filter((s) => s !== '').some((entry) => {
     if (entry === '*') return true;
-    const net = /^(.+)\/(\d{1,3})$/.exec(entry);
-    if (net !== null) return inSubnet(host, net[1]!, Number(net[2]));
+    const block = /^(.+)\/(\d{1,3})$/.exec(entry);
+    if (block !== null) return inSubnet(net, host, block[1]!, Number(block[2]));
     const withPort = isIP(entry) === 6 ? null : /^(.+):(\d+)$/.exec(entry);
     if (withPort !== null && withPort[2] !== port) return false;
     const name = bare(withPort?.[1] ?? entry).replace(/^\*?\./, '');
@@ -34,11 +38,11 @@ function excepted(target: URL, list: string): boolean {
   });
 }
 
-function inSubnet(host: string, net: string, bits: number): boolean {
-  const family = isIP(net);
+function inSubnet({ BlockList, isIP }: Net, host: string, base: string, bits: number): boolean {
+  const family = isIP(base);
   if (family === 0 || isIP(host) !== family || bits > (family === 4 ? 32 : 128)) return false;
   const list = new BlockList();
-  list.addSubnet(net, bits, family === 4 ? 'ipv4' : 'ipv6');
+  list.addSubnet(base, bits, family === 4 ? 'ipv4' : 'ipv6');
   return list.check(host, family === 4 ? 'ipv4' : 'ipv6');
 }
 

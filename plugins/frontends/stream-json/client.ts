@@ -29,6 +29,8 @@ export interface Client {
   readonly host: ClientHost;
   readonly facts: Facts;
   readonly opened: Opened | undefined;
+  /** Resolves where events can't be shown any more; `shown` says why. */
+  readonly stuck: Promise<void>;
   write(line: Fields): void;
   report(text: string): void;
   /** The first call opens; what `initialize` says counts only there. Where that fails, the host is told by a result. */
@@ -43,6 +45,8 @@ export function createClient(scope: Pick<Scope, 'registries' | 'services' | 'fol
   let opening: Promise<Opened> | undefined;
   let opened: Opened | undefined;
   let transcript = '';
+  let stick!: () => void;
+  const stuck = new Promise<void>((resolve) => { stick = resolve; });
 
   /** The file is made with the first line of the session. A hook that is not told where it is can still be asked. */
   async function transcriptPath(): Promise<string> {
@@ -68,7 +72,7 @@ export function createClient(scope: Pick<Scope, 'registries' | 'services' | 'fol
     for await (const m of session.history()) known.add(m.uuid);
     const submitted = new Set<Uuid>();
     const shown = show(session, projection);
-    shown.catch(() => {}); // whoever ends the run awaits it
+    shown.catch(stick); // whoever ends the run awaits it, and hears why
     opened = {
       session, projection, shown, submitted,
       submit(prompt, o = {}) {
@@ -97,7 +101,7 @@ export function createClient(scope: Pick<Scope, 'registries' | 'services' | 'fol
     if (event.type === 'turn.ended' && event.agentId === null && event.end.isError) for (const text of event.end.errors) io.err(`${text}\n`);
   }
 
-  return { channel, host, facts, write, report, get opened() { return opened; }, open: (given) => (opening ??= openNow(given)) };
+  return { channel, host, facts, stuck, write, report, get opened() { return opened; }, open: (given) => (opening ??= openNow(given)) };
 }
 
 function overlayOf(i: Invocation, given: Initialize | undefined): FlagLayer {

@@ -60,7 +60,7 @@ async function converse(scope: Parts, open: Open, i: Invocation, io: Io): Promis
     if (line['type'] === 'user') inOrder(() => say(client, line));
   }, client.report);
   try {
-    await Promise.race([intake.ended, stopping.told, failing]);
+    await Promise.race([intake.ended, stopping.told, failing, client.stuck]);
     client.channel.leave();
     await work;
     await finish(client);
@@ -134,7 +134,7 @@ async function welcome(client: Client, id: string, request: Fields): Promise<voi
       client.host.bring(read.data);
       await session.attach(client.host.host);
     }
-    client.write(succeeded(id, { ...(await client.facts.welcome(session.state.get())), pid: process.pid, ...applied(request, again === undefined) }));
+    client.write(succeeded(id, { ...(await client.facts.welcome(session.state.get())), ...applied(request, again === undefined) }));
   } catch (e) {
     client.write(failed(id, messageOf(e)));
     throw e;

@@ -70,7 +70,13 @@ function messageParts({ request, staleThinking }: BodyOptions, caching: boolean)
   const sent = request.messages.map((m) => ({ role: m.message.role, bytes: staleThinking.get(m.message) ?? m.bytes })).filter((m) => m.bytes.length > 0);
   const marked = new Set<number>();
   for (let i = sent.length - 1; caching && i >= 0 && marked.size < 2; i--) if (sent[i]!.role === 'user') marked.add(i);
-  return sent.flatMap(({ bytes }, i) => [...(i === 0 ? [] : [COMMA]), ...(marked.has(i) ? [bytes.subarray(0, bytes.length - 3), MARKED_END] : [bytes])]);
+  const parts: Uint8Array[] = [];
+  for (const [i, { bytes }] of sent.entries()) {
+    if (i > 0) parts.push(COMMA);
+    if (marked.has(i)) parts.push(bytes.subarray(0, bytes.length - 3), MARKED_END);
+    else parts.push(bytes);
+  }
+  return parts;
 }
 
 function choiceOf({ request, model, without }: BodyOptions, notices: string[]): { readonly type: string; readonly name?: string } | undefined {

@@ -14,7 +14,7 @@ const CLOUDS = {
   vertex: { pkg: '@anthropic-ai/vertex-sdk', name: 'AnthropicVertex' },
 } as const;
 export type Via = keyof typeof CLOUDS;
-export interface Cloud { create(body: Json, o: { readonly signal: AbortSignal; readonly headers: Readonly<Record<string, string>> }): Promise<AsyncIterable<Json>> }
+export interface Cloud { create(body: Json, o: { readonly signal: AbortSignal; readonly headers: Readonly<Record<string, string>>; readonly timeout: number }): Promise<AsyncIterable<Json>> }
 
 /** @throws E_MODEL_UNAVAILABLE */
 export function viaOf(settings: ProviderSettings | undefined): Via | null {
@@ -49,6 +49,8 @@ export interface CloudRequest {
   readonly body: Json;
   readonly headers: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
+  /** Until the answer begins, as the SDK sees to it. */
+  readonly timeout: number;
   readonly betweenBytesMs: number;
   fail(fault: Fault, cause?: unknown): TappetError;
 }
@@ -96,7 +98,7 @@ export async function askCloud(cloud: Cloud, o: CloudRequest): Promise<{ readonl
     }
   }
   try {
-    return { events: watched(await Promise.race([cloud.create(o.body, { signal: stop.signal, headers: o.headers }), stopped])) };
+    return { events: watched(await Promise.race([cloud.create(o.body, { signal: stop.signal, headers: o.headers, timeout: o.timeout }), stopped])) };
   } catch (e) {
     done();
     const known = trouble(e);

@@ -6,7 +6,7 @@ export default definePlugin({
   name: 'models/anthropic',
   api: 1,
   apply({ registries, settings, env, folders, own }) {
-    const { provider, close } = createProvider({ settings: settings.get, env, configFolder: folders.config });
+    const { provider, close } = createProvider({ settings: () => settings.get(), env, configFolder: folders.config });
     registries.modelProviders.add(provider);
     own(close);
   },

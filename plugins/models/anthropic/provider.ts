@@ -14,7 +14,7 @@ import type { Fault } from './faults.ts';
 import { findKey } from './key.ts';
 import type { Key } from './key.ts';
 import { remedyFor } from './relief.ts';
-import type { Relief } from './relief.ts';
+import type { Relief, Remedy } from './relief.ts';
 import { answerEvents } from './stream.ts';
 import { MODELS, UNKNOWN } from './table.ts';
 
@@ -86,7 +86,11 @@ export function createProvider(o: { settings(): Pick<Settings, 'providers' | 'mo
     const fail = (fault: Fault, cause?: unknown): TappetError => faultError({ provider: PROVIDER, model: id, ...fault, message: hidden(fault.message) }, cause);
     const headers = async (body: Body): Promise<Record<string, string>> => {
       let shown: Readonly<Record<string, string>> | null;
-      try { shown = await to.key.headers(); } catch (e) { throw fail({ kind: 'auth', message: messageOf(e), transient: false }); }
+      try {
+        shown = await unlessStopped(to.key.headers(), signal);
+      } catch (e) {
+        throw fail(signal.aborted ? { kind: 'aborted', message: 'the request was stopped', transient: false } : { kind: 'auth', message: messageOf(e), transient: false });
+      }
       if (shown === null) throw fail({ kind: 'auth', message: to.key.missing() ?? 'there is no key', transient: false });
       secrets = [...to.secrets, ...Object.values(shown).map((v) => v.replace(/^Bearer /, ''))];
       const betas = [...new Set([...(to.said?.betas ?? []), ...body.betas])].join(',');
@@ -103,9 +107,8 @@ export function createProvider(o: { settings(): Pick<Settings, 'providers' | 'mo
     const without = new Set(lessons.without);
     const notices = new Set<string>();
     const pulse = { thinking: false, since: 0 };
-    let most = lessons.most;
-    let staleTried = false;
-    let askedAgain = false;
+    const tried = new Set<Remedy['kind'] | 'key'>();
+    let { most } = lessons;
     try {
       let opened: Opened;
       for (;;) {
@@ -114,20 +117,24 @@ export function createProvider(o: { settings(): Pick<Settings, 'providers' | 'mo
         opened = viaOf(line.to.said) === null ? await viaHttp(line, body, pulse) : await viaCloud(line, body);
         if (!('fault' in opened)) break;
         const fault: ModelFault = { provider: PROVIDER, model: line.id, ...opened.fault };
-        if (fault.status === 401 && line.to.key.refused() && !askedAgain) { askedAgain = true; continue; }
-        const remedy = remedyFor(fault, body.fields, staleTried, most !== lessons.most);
+        if (fault.status === 401 && line.to.key.refused() && !tried.has('key')) {
+          tried.add('key');
+          continue;
+        }
+        const remedy = remedyFor(fault, body.fields, tried as ReadonlySet<Remedy['kind']>);
         if (remedy === null) throw fail(opened.fault);
+        tried.add(remedy.kind);
         if (remedy.notice !== '') notices.add(remedy.notice);
-        if ('most' in remedy) most = remedy.most;
-        else if ('leave' in remedy) {
-          without.add(remedy.leave);
-          lessons.without.add(remedy.leave);
+        if (remedy.kind === 'most') {
+          most = remedy.most;
+          if (remedy.always) lessons.most = most;
+        } else if (remedy.kind === 'leave') {
+          without.add(remedy.part);
+          lessons.without.add(remedy.part);
         } else {
-          staleTried = true;
           without.add('thinking');
           for (const m of request.messages) { const bytes = withoutThinking(m); if (bytes !== null) staleThinking.set(m.message, bytes); }
         }
-        if (/max_tokens: \d+ >/.test(fault.message)) lessons.most = most;
       }
       for (const text of notices) yield { type: 'notice', code: 'left_out', text };
       const { events, headers } = opened;
@@ -140,7 +147,7 @@ export function createProvider(o: { settings(): Pick<Settings, 'providers' | 'mo
     }
   }
 
-  async function viaHttp({ to, id, headers, body: _, signal }: Line, body: Body, pulse: { thinking: boolean; since: number }): Promise<Opened> {
+  async function viaHttp({ to, id, headers, signal }: Line, body: Body, pulse: { thinking: boolean; since: number }): Promise<Opened> {
     const answer = await to.http.stream({
       path: '/v1/messages', headers: { ...await headers(body), accept: 'text/event-stream' }, body: body.parts, signal, model: id,
       isPing: (e) => e.event === 'ping' && !(pulse.thinking && Date.now() - pulse.since < SILENT_THINKING_MS),
@@ -148,7 +155,10 @@ export function createProvider(o: { settings(): Pick<Settings, 'providers' | 'mo
     if (answer.status < 200 || answer.status >= 300) return { fault: faultOfAnswer(answer.status, answer.headers, await answer.text()) };
     const kind = answer.headers['content-type'] ?? '';
     if (kind !== '' && !/event-stream/i.test(kind)) {
-      const text = (await answer.text()).replace(/\s+/g, ' ').slice(0, 200);
+      const said = await answer.text();
+      // Some gateways put an error into a success.
+      if (/^\s*\{\s*"(?:type"\s*:\s*"error"|error"\s*:)/.test(said)) return { fault: faultOfAnswer(answer.status, answer.headers, said) };
+      const text = said.replace(/\s+/g, ' ').slice(0, 200);
       return { fault: { kind: 'broken_stream', status: answer.status, transient: false, message: `what answers is no stream of events but ${kind}: check the base URL (it begins "${text}")` } };
     }
     return { events: objects(answer), headers: answer.headers };
@@ -159,7 +169,7 @@ export function createProvider(o: { settings(): Pick<Settings, 'providers' | 'mo
     to.cloud ??= openCloud(via, o.configFolder, to.said);
     to.cloud.catch(() => { to.cloud = undefined; });
     const answer = await askCloud(await to.cloud, {
-      via, signal, fail, body: JSON.parse(Buffer.concat(body.parts).toString('utf8')) as Json, betweenBytesMs: to.said?.timeouts?.betweenBytesMs ?? BETWEEN_BYTES_MS,
+      via, signal, fail, timeout: to.said?.timeouts?.firstByteMs ?? FIRST_BYTE_MS, body: JSON.parse(Buffer.concat(body.parts).toString('utf8')) as Json, betweenBytesMs: to.said?.timeouts?.betweenBytesMs ?? BETWEEN_BYTES_MS,
       headers: to.said?.betas === undefined ? {} : { 'anthropic-beta': to.said.betas.join(',') },
     });
     return 'fault' in answer ? answer : { events: answer.events, headers: {} };
@@ -203,5 +213,16 @@ async function* objects(answer: HttpAnswer): AsyncGenerator<Json, void, void> {
   for await (const e of answer.events) {
     const said = eventObject(e, odd);
     yield said === null ? { type: 'no JSON object' } : said.type === undefined && e.event !== null ? { ...said, type: e.event } : said;
+  }
+}
+
+/** A helper that prints the key may take its time; who stops does not wait for it. */
+async function unlessStopped<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  let onAbort: (() => void) | undefined;
+  const stopped = new Promise<never>((_, reject) => { onAbort = () => reject(new Error('stopped')); signal.addEventListener('abort', onAbort, { once: true }); });
+  try {
+    return await Promise.race([work, stopped]);
+  } finally {
+    signal.removeEventListener('abort', onAbort!);
   }
 }

@@ -110,17 +110,25 @@ export async function* geminiEvents(events: AsyncIterable<SseEvent>, o: Answerin
   closeOpen();
   yield* queue.take();
   const words = finishWords === '' ? '' : `: ${finishWords.trim()}`;
-  if (finish !== 'OTHER' && FILTERED[finish] !== undefined) throw o.fail({ kind: 'content_filter', transient: false, message: `the vendor cut the answer off: ${FILTERED[finish]} (${finish})${words}` });
-  if (finish === 'MALFORMED_FUNCTION_CALL') throw o.fail({ kind: 'server_error', transient: true, message: `the model wrote a call that the vendor could not read (${finish})${words}` });
-  if (finish === 'UNEXPECTED_TOOL_CALL' || finish === 'TOO_MANY_TOOL_CALLS' || finish === 'OTHER') throw o.fail({ kind: 'server_error', transient: true, message: `the vendor ended the answer early (${finish})${words}` });
-  if (finish === 'MISSING_THOUGHT_SIGNATURE') throw o.fail({ kind: 'invalid_request', transient: false, message: `the vendor misses the signature of an earlier call (${finish})${words}` });
   const full = finish === 'MAX_TOKENS' || finish === 'CONTINUATION';
-  if (!full && finish !== 'STOP') odd.add('odd_finish', `the vendor ended the answer for a reason that is not known here: ${finish}`);
-  if (!full && !has.text && !has.calls && !has.others) throw o.fail({ kind: 'empty_answer', transient: true, message: 'the model ended without a word and without a call' });
+  const fault = faultOfEnd(finish, words) ?? (!full && !has.text && !has.calls && !has.others ? EMPTY : null);
+  if (fault === null && !full && finish !== 'STOP') odd.add('odd_finish', `the vendor ended the answer for a reason that is not known here: ${finish}`);
   if (usage === null) odd.add('no_usage', 'the server did not say how many tokens were used; they count as none');
   yield* odd.take();
-  yield { type: 'message_delta', stop_reason: full ? 'max_tokens' : has.calls ? 'tool_use' : 'end_turn', usage: usage ?? NO_USAGE };
+  // What was used was used, whether it was any good or not.
+  yield { type: 'message_delta', stop_reason: fault?.kind === 'content_filter' ? fault.kind : full ? 'max_tokens' : has.calls ? 'tool_use' : 'end_turn', usage: usage ?? NO_USAGE };
+  if (fault !== null) throw o.fail(fault);
   yield { type: 'message_stop' };
+}
+
+const EMPTY: Failing = { kind: 'empty_answer', transient: true, message: 'the model ended without a word and without a call' };
+function faultOfEnd(finish: string, words: string): Failing | null {
+  switch (finish) {
+    case 'MALFORMED_FUNCTION_CALL': return { kind: 'server_error', transient: true, message: `the model wrote a call that the vendor could not read (${finish})${words}` };
+    case 'UNEXPECTED_TOOL_CALL': case 'TOO_MANY_TOOL_CALLS': case 'OTHER': return { kind: 'server_error', transient: true, message: `the vendor ended the answer early (${finish})${words}` };
+    case 'MISSING_THOUGHT_SIGNATURE': return { kind: 'invalid_request', transient: false, message: `the vendor misses the signature of an earlier call (${finish})${words}` };
+    default: return FILTERED[finish] === undefined ? null : { kind: 'content_filter', transient: false, message: `the vendor cut the answer off: ${FILTERED[finish]} (${finish})${words}` };
+  }
 }
 
 /** The categories that were objected to. */

@@ -65,11 +65,14 @@ export function geminiProvider(settings: Settings, env: Readonly<Record<string, 
     return [Buffer.from(frameOf(request, info, more, tools)), ...parts.flatMap((p, i) => (i === 0 ? [p] : [COMMA, p])), Buffer.from(']}')];
   };
 
+  /** A key among the configured headers counts before any other. */
+  const ownKey = Object.keys(mine?.headers ?? {}).some((h) => /^(?:authorization|x-goog-api-key)$/i.test(h));
   let secret: string | null = null;
   /** The vendor may repeat the key in its complaints. */
   const fail = (fault: Failing, model: string, cause?: unknown): Error =>
     faultError({ provider: PROVIDER, model, ...fault, message: secret === null || secret.length < 6 ? fault.message : fault.message.replaceAll(secret, '…') }, cause);
   const headers = async (model: string): Promise<Record<string, string>> => {
+    if (ownKey) return { 'content-type': 'application/json' };
     try { secret = await key.get(); } catch (e) { throw fail({ kind: 'auth', message: messageOf(e), transient: false }, model, e); }
     if (secret === null && keyNeeded) throw fail({ kind: 'auth', message: key.missing() ?? 'there is no key', transient: false }, model);
     return { 'content-type': 'application/json', ...(secret === null ? {} : { 'x-goog-api-key': secret }) };
@@ -82,22 +85,23 @@ export function geminiProvider(settings: Settings, env: Readonly<Record<string, 
   async function* stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelEvent, void, void> {
     const info = infoOf(request.model);
     const model = info.id;
-    const ask = async (): Promise<HttpAnswer> => client.stream({ path: `/models/${encodeURIComponent(model)}:streamGenerateContent?alt=sse`, headers: await headers(model), body: bodyOf(request, info), signal, model });
-    let answer = await ask();
-    const refused = async (): Promise<Error> => {
-      const refusal = refusalOf(answer.status, answer.headers, await answer.text());
-      if (answer.status === 401) key.forget();
-      return fail(faultFor(refusal), model);
-    };
-    if (answer.status >= 300) {
-      const error = await refused();
-      // Signed by another model, key or route: the conversation can go on without.
-      if (answer.status !== 400 || !/thought.?signature/i.test(error.message) || request.messages.every(({ message }) => stale.has(message))) throw error;
-      for (const { message } of request.messages) stale.add(message);
-      yield { type: 'notice', code: 'left_out', text: 'the vendor does not take the signatures of earlier thoughts any more; they were left out' };
-      answer = await ask();
-      if (answer.status >= 300) throw await refused();
+    let answer: HttpAnswer;
+    let askedAgain = false;
+    let unsigned = false;
+    for (;;) {
+      answer = await client.stream({ path: `/models/${encodeURIComponent(model)}:streamGenerateContent?alt=sse`, headers: await headers(model), body: bodyOf(request, info), signal, model });
+      if (answer.status >= 200 && answer.status < 300) break;
+      const fault = faultFor(refusalOf(answer.status, answer.headers, await answer.text()));
+      if (fault.kind === 'auth' && mine?.keyHelper !== undefined && !askedAgain) {
+        askedAgain = true;
+        key.forget();
+      } else if (fault.status === 400 && /thought.?signature/i.test(fault.message) && !unsigned) {
+        // Signed by another model, key or route: the conversation can go on without.
+        unsigned = true;
+        for (const { message } of request.messages) stale.add(message);
+      } else throw fail(fault, model);
     }
+    if (unsigned) yield { type: 'notice', code: 'left_out', text: 'the vendor does not take the signatures of earlier thoughts any more; they were left out' };
     const context: Answering = { model, takenIds: () => callIdsIn(request), fail: (fault) => fail(fault, model), failAs: (error) => fail(faultFor(refusalIn(error, undefined, answer.headers)), model) };
     const kind = answer.headers['content-type'] ?? '';
     if (/text\/html/i.test(kind)) throw fail({ kind: 'connection', message: `what answers at ${baseUrl} is a web page and no model: check the base URL`, transient: false }, model);
@@ -109,7 +113,7 @@ export function geminiProvider(settings: Settings, env: Readonly<Record<string, 
     provider: {
       name: PROVIDER,
       models: () => models,
-      available: async () => (keyNeeded ? key.missing() : null),
+      available: async () => (keyNeeded && !ownKey ? key.missing() : null),
       encode(message) {
         const bytes = write(message, ALONE);
         own.add(bytes);

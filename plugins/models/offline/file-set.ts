@@ -22,6 +22,8 @@ const NO_ENDING = new Set('new old big main core other same many few more most g
 export const HERE = /^(?:(?:this|the|our|my|current|whole|entire|root|top-level|working|present) ?)*(?:project|repo|repository|codebase|code base|folder|directory|dir|workspace|tree|package|code)?(?: root)?$|^(?:here|\.|\.\/|everywhere|all (?:the )?files|total|there)$/i;
 const DEEP = /[\s,(]*(?:\brecursively|\b(?:including|with|and) (?:all )?(?:its |their |the )?(?:sub-?folders|sub-?directories)|\band below|\bat any depth|\bin (?:all|any) (?:sub)?folders)\)?$/i;
 const SHALLOW = /[\s,(]*(?:\bdirectly|\bnon-?recursively|\bnot recursively?|\b(?:only )?at the top level(?: only)?|\bwithout (?:its |the )?sub-?(?:folders|directories)|\b(?:not|excluding) (?:in |the |its )?sub-?(?:folders|directories))\)?$/i;
+/** Names of files that have no ending. */
+export const BARE_NAMES = /^(?:readme|license|licence|changelog|contributing|makefile|dockerfile|gemfile|rakefile|procfile|jenkinsfile|vagrantfile|authors|notice|codeowners|todo)$/i;
 /** A path in one word, or in quotes. */
 export const WORD = `(?:${QUOTE}|[\\w.~@/\\\\+-]*[\\w~/+-])`;
 
@@ -50,6 +52,8 @@ export function readFileSet(words: string, quotes: readonly Quote[]): FileSet | 
   // Where the folder begins: `files ending in .ts in src` has two places that look like it.
   for (const found of text.matchAll(/(?:^|[\s,]+)(directly )?(?:in|inside|under|underneath|within|below|beneath|from|of)\s+/gi)) {
     const folder = readFolder(text.slice(found.index + found[0].length), quotes);
+    const isFile = folder !== null && (/\.[A-Za-z]\w*$/.test(folder) || BARE_NAMES.test(folder)) && !/\b(?:folder|directory)\b|\/$/i.test(text);
+    if (isFile && /\b(?:contents?|text|things|stuff)$/i.test(text.slice(0, found.index).trim())) continue; // what stands in a file
     const names = folder === null ? null : readNames(text.slice(0, found.index), quotes, folder === '' ? null : folder, deep && found[1] === undefined);
     if (names !== null) return names;
   }
@@ -64,12 +68,13 @@ function readNames(words: string, quotes: readonly Quote[], folder: string | nul
   let m: RegExpExecArray | null;
   if ((m = new RegExp(`^(?:files?\\s+)?(?:that are\\s+|which are\\s+)?(?:matching|that match|which match|like)\\s+(?:the\\s+)?(?:glob\\s+|pattern\\s+)*(${QUOTE}|\\S+)$`, 'i').exec(text)) !== null) return ofGlob(value(m[1]!), set);
   if ((m = /^(?:files?\s+)?(?:with|having|have|of|that have|which have)\s+(?:the\s+|an?\s+)?(?:file\s+)?(?:extensions?|suffix(?:es)?|endings?|types?)\s+(?:of\s+)?(.+)$/i.exec(text)) !== null) return ofEndings(m[1]!, quotes, set);
-  if ((m = /^(?:files?\s+)?(?:ending|that end|which end|whose names? ends?)\s+(?:in|with|on)\s+(.+)$/i.exec(text)) !== null) return ofEndings(m[1]!, quotes, set);
-  if ((m = new RegExp(`^(?:files?\\s+)?(?:starting|beginning|that (?:start|begin)|which (?:start|begin)|whose names? (?:starts?|begins?))\\s+with\\s+(${QUOTE}|\\S+)$`, 'i').exec(text)) !== null) return set(`${literal(value(m[1]!))}*`);
+  if ((m = /^(?:files?\s+)?(?:ending|ends?|that ends?|which ends?|whose names? ends?)\s+(?:in|with|on)\s+(.+)$/i.exec(text)) !== null) return ofEndings(m[1]!, quotes, set);
+  if ((m = new RegExp(`^(?:files?\\s+)?(?:starting|beginning|(?:that |which )?(?:start|begin)s?|whose names? (?:starts?|begins?))\\s+with\\s+(${QUOTE}|\\S+)$`, 'i').exec(text)) !== null) return set(`${literal(value(m[1]!))}*`);
   if ((m = new RegExp(`^(?:files?\\s+)?(?:whose (?:file)?names? (?:contains?|includes?|has|have)|with|that have|having)\\s+(${QUOTE}|\\S+)(?:\\s+in (?:the|their|its) names?)?$`, 'i').exec(text)) !== null && /name/i.test(text)) return set(`*${literal(value(m[1]!))}*`);
   if ((m = new RegExp(`^(?:(?:file|folder)s?\\s+)?(?:that (?:are|is)\\s+|which (?:are|is)\\s+)?(?:named|called|by the name(?: of)?|with the name)\\s+(${QUOTE}|\\S+)$`, 'i').exec(text)) !== null) { const name = value(m[1]!); return /[*?]/.test(name) ? ofGlob(name, set) : name.includes('/') ? set(literal(name), true) : set(literal(name)); }
   if (/^(?:unit )?(?:tests?|specs?|test files?|spec files?)$/i.test(text)) return set('{*.test.*,*.spec.*,*_test.*,test_*.*}');
   if (/^(?:hidden|dot) ?files?$/i.test(text)) return set('.*');
+  if (/^(?:images?|pictures?)$/i.test(text)) return set(`*.{${LANGUAGES['image']!.join(',')}}`);
   if ((m = new RegExp(`^(${QUOTE}|\\S*[*?]\\S*)(?:\\s+files?)?$`, 'i').exec(text)) !== null && /[*?{]/.test(value(m[1]!))) return ofGlob(value(m[1]!), set);
   if ((m = /^(.+?)[\s-]+(?:(?:source|code|script|program)\s+)?(?:files?|sources|scripts|modules|documents|docs|programs)$/i.exec(text)) !== null) return ofEndings(m[1]!, quotes, set);
   return null;

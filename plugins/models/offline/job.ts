@@ -29,7 +29,7 @@ export function* need(ctx: Context, name: string, input: Readonly<Record<string,
   if (outcome.failed) throw new Impossible(failure(outcome, what));
   return outcome;
 }
-export const failure = ({ call, text }: Outcome, what: string): string => `${what} did not succeed. ${call.name} said: ${text.trim().slice(0, 2000)}`;
+export const failure = ({ call, text }: Outcome, what: string): string => `${what[0]!.toUpperCase()}${what.slice(1)} did not succeed. ${call.name} said: ${text.trim().slice(0, 2000)}`;
 
 export const keyOf = (call: Call): string => `${call.name} ${JSON.stringify(Object.fromEntries(Object.entries(call.input).sort(([a], [b]) => (a < b ? -1 : 1))))}`;
 

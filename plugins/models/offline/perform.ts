@@ -1,4 +1,5 @@
 /** From the talk so far to the next step: calls, or the answer. A pure function; what was done is read in the conversation. */
+import { IT } from './intents.ts';
 import type { Intent } from './intents.ts';
 import { add, replace, run, script, write } from './changes.ts';
 import { exists, extreme, files, folders, them } from './files.ts';
@@ -60,7 +61,7 @@ function one(ctx: Context, intent: Intent): Job<string> | string {
     case 'search': return search(ctx, intent);
     case 'extreme': return extreme(ctx, intent);
     case 'read': return read(ctx, intent);
-    case 'explain file': return explainFile(ctx, intent);
+    case 'explain file': return intent.file === IT && ctx.files.length === 0 ? project(ctx, { do: 'project', about: 'all' }) : explainFile(ctx, intent);
     case 'project': return project(ctx, intent);
   }
 }
@@ -77,4 +78,8 @@ Several steps can be joined by "and then". For anything else a language model is
 const notUnderstood = (parsed: readonly Parsed[]): string =>
   `${WHO}\n\n${parsed.length === 0 ? 'There was no question that I could see.' : `I did not understand ${parsed.slice(0, 3).map((p) => `"${shortened(p.clause)}"`).join(' or ')}.`} ${WHAT}`;
 const shortened = (text: string): string => { const line = text.replace(/\s+/g, ' '); return line.length > 120 ? `${line.slice(0, 120)}…` : line; };
-const plan = (parsed: readonly Parsed[]): string => `Offline rules; I read this as: ${parsed.filter((p) => p.intent !== null).map((p) => p.intent!.do).join(', then ')}.`;
+const STEPS: Readonly<Record<Intent['do'], string>> = {
+  help: 'help', run: 'run a command', script: "run the project's own command", write: 'write a file', add: 'add to a file', replace: 'replace text in a file', exists: 'look whether it is there', files: 'look for files',
+  folders: 'look for folders', them: 'those files', lines: 'count lines', 'text size': 'measure a file', search: 'search in files', extreme: 'compare files', read: 'read', 'explain file': 'look into a file', project: 'look at the project',
+};
+const plan = (parsed: readonly Parsed[]): string => `Offline rules; I take this as: ${parsed.flatMap((p) => (p.intent === null ? [] : [STEPS[p.intent.do]])).join(', then ')}.`;

@@ -150,7 +150,7 @@ export function* search(ctx: Context, { sought, where, how }: Of<'search'>): Job
     case 'files': case 'count files':
       ctx.files = inOrder(entries);
       if (entries.length === 0) return `No file${place} has ${sought.shown}${cased}.${note}`;
-      return how === 'files' ? `${some}${count(entries.length, 'file')}${place} ${entries.length === 1 ? 'has' : 'have'} ${sought.shown}${cased}:\n${listed(inOrder(entries))}${note}` : `${sought.shown}${cased} stands in ${some}${count(entries.length, 'file')}${place}.${note}`;
+      return how === 'files' ? `${some === '' ? '' : 'At least '}${count(entries.length, 'file')}${place} ${entries.length === 1 ? 'has' : 'have'} ${sought.shown}${cased}:\n${listed(inOrder(entries))}${note}` : `${sought.shown}${cased} stands in ${some}${count(entries.length, 'file')}${place}.${note}`;
     case 'count lines':
       return `${sought.shown}${cased} stands in ${some}${count(sums.lines, 'line')}${place}${sums.files > 1 ? ` (${sums.files} files)` : ''}.${note}`;
     case 'count times': {
@@ -164,7 +164,7 @@ export function* search(ctx: Context, { sought, where, how }: Of<'search'>): Job
       const files = [...new Set(entries.flatMap((e) => lineEntry(e)?.file ?? []))];
       ctx.files = files;
       if (entries.length === 0) return `Nothing${place} has ${sought.shown}${cased}.${note}`;
-      return `${some}${count(entries.length, 'line')} in ${count(files.length, 'file')}${place} ${entries.length === 1 ? 'has' : 'have'} ${sought.shown}${cased}:\n${fenced([...entries.slice(0, 300), ...(entries.length > 300 ? [`… and ${entries.length - 300} more`] : [])].join('\n'))}${note}`;
+      return `${some === '' ? '' : 'At least '}${count(entries.length, 'line')} in ${count(files.length, 'file')}${place} ${entries.length === 1 ? 'has' : 'have'} ${sought.shown}${cased}:\n${fenced([...entries.slice(0, 300), ...(entries.length > 300 ? [`… and ${entries.length - 300} more`] : [])].join('\n'))}${note}`;
     }
   }
 }

@@ -132,16 +132,18 @@ export async function* chatEvents(events: AsyncIterable<SseEvent>, o: Answering)
   closeOpen();
   for (const call of calls) closeCall(call);
   yield* queue.take();
-  if (finish === 'content_filter') throw o.fail(failed('content_filter', 'the server cut the answer off: its content filter objected', false));
-  if (finish === 'error') throw o.fail(failed('server_error', 'the server ended the answer with an error that it did not name', true));
-  if (refusal !== '') throw o.fail(failed('refusal', `the model refuses: ${refusal}`, false));
   const full = finish === 'length' || finish === 'max_tokens' || finish === 'model_length' || cut;
-  if (!full && !spoke && calls.length === 0) throw o.fail(failed('empty_answer', 'the model ended without a word and without a call', true));
+  const fault = finish === 'content_filter' ? failed('content_filter', 'the server cut the answer off: its content filter objected', false)
+    : finish === 'error' ? failed('server_error', 'the server ended the answer with an error that it did not name', true)
+      : refusal !== '' ? failed('refusal', `the model refuses: ${refusal}`, false)
+        : !full && !spoke && calls.length === 0 ? failed('empty_answer', 'the model ended without a word and without a call', true) : null;
   if (finish === null) odd.add('no_finish', 'the server did not say why the answer ended');
   if (usage === null) odd.add('no_usage', 'the server did not say how many tokens were used; they count as none');
   if (cut && finish !== 'length') odd.add('cut_call', `the server says "${finish ?? 'done'}", but the input of a call is unfinished: the answer counts as cut off`);
   yield* odd.take();
-  yield { type: 'message_delta', stop_reason: full ? 'max_tokens' : calls.length > 0 ? 'tool_use' : 'end_turn', usage: usage ?? NO_USAGE };
+  // What was used was used, whether it was any good or not.
+  yield { type: 'message_delta', stop_reason: fault?.kind === 'content_filter' || fault?.kind === 'refusal' ? fault.kind : full ? 'max_tokens' : calls.length > 0 ? 'tool_use' : 'end_turn', usage: usage ?? NO_USAGE };
+  if (fault !== null) throw o.fail(fault);
   yield { type: 'message_stop' };
 }
 

@@ -53,6 +53,8 @@ export function providerFor(server: Server, models: readonly ModelInfo[], unknow
   const infoOf = (model: string): ModelInfo => findModel(models, model) ?? findModel(models, model.replace(/-\d{4}-\d{2}-\d{2}$/, '')) ?? findModel(served, model)
     ?? { id: model, ...unknown, ...(server.vendor && /^(?:o\d|gpt-(?:[5-9]|\d\d))/.test(model) ? { can: ['tools', 'images', 'thinking', 'effort'] as const } : {}) };
 
+  /** A key among the configured headers counts before any other. */
+  const ownKey = Object.keys(server.settings?.headers ?? {}).some((h) => /^(?:authorization|api-key)$/i.test(h));
   let secret: string | null = null;
   /** Some servers repeat the key in their complaints. */
   const fail = (fault: Failing, model: string, cause?: unknown): Error => faultError({ provider: name, model, ...fault, message: hidden(fault.message, secret) }, cause);
@@ -61,6 +63,7 @@ export function providerFor(server: Server, models: readonly ModelInfo[], unknow
     return fault === null ? e : faultError(fault, e);
   };
   const authorised = async (model: string): Promise<Record<string, string>> => {
+    if (ownKey) return {};
     try { secret = await key.get(); } catch (e) { throw fail(failed('auth', messageOf(e), false), model, e); }
     if (secret === null && server.keyNeeded) throw fail(failed('auth', key.missing() ?? `there is no key for ${name}`, false), model);
     return secret === null ? {} : server.azure === null ? { authorization: `Bearer ${secret}` } : { 'api-key': secret };
@@ -93,6 +96,7 @@ export function providerFor(server: Server, models: readonly ModelInfo[], unknow
     learnt.set(info.id, without);
     const tried = new Set(without);
     const notices: string[] = [];
+    let askedAgain = false;
     let answer: HttpAnswer;
     for (;;) {
       const made = frame(request, info, without);
@@ -107,7 +111,9 @@ export function providerFor(server: Server, models: readonly ModelInfo[], unknow
       const rule = reliefFor(refusal, sent, tried);
       if (rule === null) {
         if (answer.status === 401) key.forget();
-        throw fail(faultFor(refusal), info.id);
+        if (answer.status !== 401 || askedAgain || server.settings?.keyHelper === undefined) throw fail(faultFor(refusal), info.id);
+        askedAgain = true;
+        continue;
       }
       tried.add(rule.relief);
       if (rule.relief === 'stale_reasoning') for (const { message } of request.messages) stale.add(message);
@@ -139,7 +145,7 @@ export function providerFor(server: Server, models: readonly ModelInfo[], unknow
     name,
     models: () => [...models, ...served.filter((m) => findModel(models, m.id) === undefined)],
     async available() {
-      if (server.keyNeeded) {
+      if (server.keyNeeded && !ownKey) {
         const missing = key.missing();
         if (missing !== null) return missing;
       }

@@ -24,7 +24,7 @@ const RULES: readonly Rule[] = [
   { relief: 'summary', field: 'reasoning.summary', says: /reasoning\.summary|reasoning summar|generate_summary/i, notice: 'the vendor shows no summaries of its reasoning to this account or of this model' },
   { relief: 'effort', field: 'reasoning.effort', says: /reasoning\.effort|reasoning effort/i, notice: 'the model does not know this effort; its own counts' },
   { relief: 'effort', field: 'reasoning_effort', says: /reasoning_effort|reasoning effort|"?think"? value|does not support thinking/i, notice: 'the model does not know this effort; its own counts' },
-  { relief: 'encrypted', field: 'include', says: /encrypted[_ ]content|'include'|"include"/i, notice: '' },
+  { relief: 'encrypted', field: 'include', says: /encrypted content is not supported|\binclude\b/i, notice: '' },
   { relief: 'reasoning', field: 'reasoning', says: /\breasoning\b/i, notice: 'the model takes no settings of its reasoning; they were left out' },
   { relief: 'store', field: 'store', says: /\bstore\b/i, notice: '' },
   { relief: 'prompt_cache_key', field: 'prompt_cache_key', says: /prompt_cache_key/i, notice: '' },

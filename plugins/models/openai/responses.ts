@@ -137,11 +137,14 @@ export async function* responsesEvents(events: AsyncIterable<SseEvent>, o: Answe
         yield* odd.take();
         yield* queue.take();
         const reason = r.status === 'incomplete' || type === 'response.incomplete' ? textOf((r.incomplete_details as Json | undefined)?.reason) ?? 'unknown' : null;
-        if (reason === 'content_filter') throw o.fail(failed('content_filter', 'the vendor cut the answer off: its content filter objected', false));
-        if (reason !== null && reason !== 'max_output_tokens') throw o.fail(failed('server_error', `the vendor ended the answer early: ${reason}`, true));
-        if (refusal !== '') throw o.fail(failed('refusal', `the model refuses: ${refusal}`, false));
-        if (reason === null && !has.text && !has.calls && !has.others) throw o.fail(failed('empty_answer', 'the model ended without a word and without a call', true));
-        yield { type: 'message_delta', stop_reason: reason !== null || has.cut ? 'max_tokens' : has.calls ? 'tool_use' : 'end_turn', usage: usage(r.usage, odd) };
+        const fault = reason === 'content_filter' ? failed('content_filter', 'the vendor cut the answer off: its content filter objected', false)
+          : reason !== null && reason !== 'max_output_tokens' ? failed('server_error', `the vendor ended the answer early: ${reason}`, true)
+            : refusal !== '' ? failed('refusal', `the model refuses: ${refusal}`, false)
+              : reason === null && !has.text && !has.calls && !has.others ? failed('empty_answer', 'the model ended without a word and without a call', true) : null;
+        const stop = reason !== null || has.cut ? 'max_tokens' : has.calls ? 'tool_use' : 'end_turn';
+        // What was used was used, whether it was any good or not.
+        yield { type: 'message_delta', stop_reason: fault?.kind === 'content_filter' || fault?.kind === 'refusal' ? fault.kind : stop, usage: usage(r.usage, odd) };
+        if (fault !== null) throw o.fail(fault);
         yield* odd.take();
         yield { type: 'message_stop' };
         return;

@@ -4,31 +4,44 @@ import type { SearchPattern } from './pattern.ts';
 
 /** A line that matches; numbers count from 1. `matches` only where they were asked for. */
 export interface Hit { readonly line: number; /** Where in the line the first match begins. */ readonly at: number; readonly matches: readonly string[] }
-interface Job { readonly text: string; readonly firstLine: number; readonly hits: Hit[] }
+/** All lines that match are counted; hits are kept while they can be shown. */
+interface Findings { count: number; readonly hits: Hit[] }
 /** `null`: the pattern took too long in this text. */
-export type Scanned = readonly Hit[] | null;
-export interface ScanOptions { readonly pattern: SearchPattern; /** Only what matches. */ readonly onlyMatches: boolean; /** One hit is enough. */ readonly firstOnly: boolean }
+export type Scanned = { readonly count: number; readonly hits: readonly Hit[] } | null;
+export interface ScanOptions { readonly pattern: SearchPattern; /** Only what matches. */ readonly onlyMatches: boolean; /** One hit is enough. */ readonly firstOnly: boolean; /** Entries that are kept of one text. */ readonly keep: number }
 
 /** Characters that one portion holds. */
-const PORTION = 1_000_000;
+const PORTION = 250_000;
+/** Far more than a portion needs; a pattern that needs it twice will need it always. */
 const PORTION_MS = 250;
 
 /** One answer for each text. Between portions everything else has its turn. */
 export async function scanTexts(texts: readonly string[], options: ScanOptions, box: TimeBox, signal: AbortSignal): Promise<Scanned[]> {
-  const results: (Hit[] | null)[] = texts.map(() => []);
+  const results: (Findings | null)[] = texts.map(() => ({ count: 0, hits: [] }));
   const jobs = texts.flatMap((text, of) => slices(text, options.pattern.multiline).map((slice) => ({ ...slice, of })));
-  for (let at = 0; at < jobs.length;) {
-    let end = at;
-    for (let size = 0; end < jobs.length && (end === at || size + jobs[end]!.text.length <= PORTION); end++) size += jobs[end]!.text.length;
+  let [at, again] = [0, -1];
+  let before = { count: 0, hits: 0 };
+  while (at < jobs.length) {
+    let end = at + 1;
+    for (let size = jobs[at]!.text.length; at !== again && end < jobs.length && size + jobs[end]!.text.length <= PORTION; end++) size += jobs[end]!.text.length;
     const done = box(PORTION_MS, () => {
       for (; at < end; at++) {
         const { of, text, firstLine } = jobs[at]!;
-        const hits = results[of];
-        if (hits == null || (options.firstOnly && hits.length > 0)) continue;
-        scan({ text, firstLine, hits }, options);
+        const into = results[of];
+        if (into == null || (options.firstOnly && into.count > 0)) continue;
+        before = { count: into.count, hits: into.hits.length };
+        scan(text, firstLine, into, options);
       }
     });
-    if (done === null) results[jobs[at++]!.of] = null;
+    if (done === null) {
+      const { of } = jobs[at]!;
+      const into = results[of];
+      if (into != null && at !== again) { // perhaps the machine was busy
+        again = at;
+        into.count = before.count;
+        into.hits.length = before.hits;
+      } else { results[of] = null; at++; }
+    }
     if (at < jobs.length) await new Promise((next) => setImmediate(next));
     signal.throwIfAborted();
   }
@@ -50,8 +63,9 @@ function slices(text: string, whole: boolean): { text: string; firstLine: number
   return out;
 }
 
-function scan({ text, firstLine, hits }: Job, { pattern: { regex, multiline, anywhere }, onlyMatches, firstOnly }: ScanOptions): void {
-  if (multiline) { scanAcross(text, regex, hits, onlyMatches, firstOnly); return; }
+function scan(text: string, firstLine: number, into: Findings, options: ScanOptions): void {
+  const { pattern: { regex, multiline, anywhere }, firstOnly } = options;
+  if (multiline) { scanAcross(text, into, options); return; }
   if (anywhere !== null && !anywhere.test(text)) return;
   for (let [from, line] = [0, firstLine]; from < text.length; line++) {
     const stop = text.indexOf('\n', from);
@@ -60,27 +74,35 @@ function scan({ text, firstLine, hits }: Job, { pattern: { regex, multiline, any
     regex.lastIndex = 0;
     const match = regex.exec(words);
     if (match !== null) {
-      regex.lastIndex = 0;
-      hits.push({ line, at: match.index, matches: onlyMatches ? Array.from(words.matchAll(regex), (m) => m[0]).filter((m) => m !== '') : [] });
+      into.count++;
+      if (into.hits.length < options.keep) into.hits.push({ line, at: match.index, matches: matchesIn(words, options) });
       if (firstOnly) return;
     }
     from = end + 1;
   }
 }
+function matchesIn(words: string, { pattern: { regex }, onlyMatches, keep }: ScanOptions): string[] {
+  const matches: string[] = [];
+  regex.lastIndex = 0;
+  if (onlyMatches) for (const [match] of words.matchAll(regex)) { if (match !== '') matches.push(match); if (matches.length >= keep) break; }
+  return matches;
+}
 
 /** Every line that a match touches is a hit; the match itself is told with the line that it begins in. */
-function scanAcross(text: string, regex: RegExp, hits: Hit[], onlyMatches: boolean, firstOnly: boolean): void {
-  let [line, at] = [1, 0];
+function scanAcross(text: string, into: Findings, { pattern: { regex }, onlyMatches, firstOnly, keep }: ScanOptions): void {
+  let [line, at, last, kept] = [1, 0, 0, 0];
   for (const match of text.matchAll(regex)) {
     if (match.index === text.length && (text === '' || text.endsWith('\n'))) continue; // behind the last line
     for (let next = text.indexOf('\n', at); next !== -1 && next < match.index; next = text.indexOf('\n', at)) { line++; at = next + 1; }
-    const crossed = match[0].replace(/\n$/, '').split('\n').length;
-    const matches = onlyMatches && match[0] !== '' ? [match[0]] : [];
-    for (let i = 0; i < crossed; i++) {
-      const last = hits.at(-1);
-      if (last?.line === line + i) hits[hits.length - 1] = { ...last, matches: [...last.matches, ...(i === 0 ? matches : [])] };
-      else if (last === undefined || last.line < line + i) hits.push({ line: line + i, at: i === 0 ? match.index - at : 0, matches: i === 0 ? matches : [] });
+    const end = line + match[0].replace(/\n$/, '').split('\n').length - 1;
+    const tells = onlyMatches && match[0] !== '' && kept++ < keep;
+    const hit = into.hits.at(-1);
+    if (tells && line === last && hit?.line === line) into.hits[into.hits.length - 1] = { ...hit, matches: [...hit.matches, match[0]] };
+    for (let touched = Math.max(line, last + 1); touched <= end; touched++) {
+      into.count++;
+      if (into.hits.length < keep) into.hits.push({ line: touched, at: touched === line ? match.index - at : 0, matches: tells && touched === line ? [match[0]] : [] });
     }
+    last = Math.max(last, end);
     if (firstOnly) return;
   }
 }

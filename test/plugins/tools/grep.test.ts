@@ -174,7 +174,7 @@ test('stops when its time is over and says so; ends when it is aborted', async (
 test('files that can not be read are told, and do not end the search', async (t) => {
   const p = await project(t, { a: 'x', b: 'x' });
   const open = async (...args: Parameters<typeof fs.open>) => { if (String(args[0]).endsWith('/a')) throw Object.assign(new Error('EACCES'), { code: 'EACCES' }); return fs.open(...args); };
-  assert.equal((await p.grep('x', {}, { fs: { ...fs, open } })).text, 'b\n[1 files or folders could not be read]');
+  assert.equal((await p.grep('x', {}, { fs: { ...fs, open } })).text, 'b\n[could not read 1 of the files or folders]');
 });
 
 test('a path that is none is told', async (t) => {

@@ -147,6 +147,12 @@ test('an answer that would not fit is asked for shorter, as the server says, and
   assert.deepEqual(mock.requests.map((r) => r.body.max_tokens), [32_000, 8192, 8192]);
 });
 
+test('a server that is never content is asked no more than twice', async (t) => {
+  const { mock, provider } = await bench(t, [refusal('max_tokens: 32000 > 8192, which is the maximum')]);
+  assert.equal((await hear(provider, requestTo(provider, 'other', HELLO))).fault?.kind, 'invalid_request');
+  assert.equal(mock.requests.length, 2);
+});
+
 test('an answer that would not fit beside this conversation is asked for shorter this once', async (t) => {
   const { mock, provider } = await bench(t, [refusal('input length and `max_tokens` exceed context limit: 188240 + 32000 > 200000, decrease input length or `max_tokens` and try again'), OK]);
   for (let i = 0; i < 2; i++) assert.equal((await hear(provider, requestTo(provider, 'other', HELLO))).error, undefined);

@@ -39,3 +39,12 @@ test('a helper is asked for the key, and once more when the server refuses it', 
   assert.deepEqual(mock.requests.map((r) => r.headers['x-api-key']), ['key-1', 'key-2', 'key-2']);
   assert.equal(readFileSync(counter, 'utf8'), '2');
 });
+
+test('who stops does not wait for a helper', async (t) => {
+  const { mock, provider } = await bench(t, undefined, { env: {}, settings: { keyHelper: `"${process.execPath}" -e "setTimeout(() => console.log('late'), 1000)"` } });
+  const stop = new AbortController();
+  const heard = hear(provider, requestTo(provider, 'sonnet', [{ role: 'user', content: [{ type: 'text', text: 'x' }] }]), { signal: stop.signal });
+  setImmediate(() => stop.abort());
+  assert.equal((await heard).fault?.kind, 'aborted');
+  assert.equal(mock.requests.length, 0);
+});

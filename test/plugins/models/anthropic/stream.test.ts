@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import type { Block, ModelEvent } from 'tappet/schemas';
 import { hear, inOrder, requestTo } from '../../../contracts/model-provider.ts';
 import type { Heard } from '../../../contracts/model-provider.ts';
 import { signatureOf } from '../../../support/messages-law.ts';
+import { frame } from '../../../support/mock-anthropic.ts';
 import type { MockScript } from '../../../support/mock-anthropic.ts';
-import { bench } from './bench.ts';
+import { bench, provide } from './bench.ts';
 import type { BenchOptions } from './bench.ts';
 
 const HELLO = [{ role: 'user' as const, content: [{ type: 'text' as const, text: 'Hello' }] }];
@@ -126,8 +129,20 @@ test("an error inside the stream has the provider's text and what came before st
 
 test('pings are life while the model thinks without showing it, and only then', async (t) => {
   const thinking = [start, { type: 'content_block_start', index: 0, content_block: { type: 'thinking', thinking: '', signature: '' } }];
-  const slow = await ask(t, [{ frames: [...thinking, ...Array.from({ length: 40 }, () => ({ type: 'ping' })), { type: 'content_block_delta', index: 0, delta: { type: 'signature_delta', signature: 's' } }, { type: 'content_block_stop', index: 0 }, ...text(1, 'x'), ...stop], pieces: { size: 4 } }], { settings: { timeouts: { betweenBytesMs: 2000 } } });
-  assert.equal(slow.error, undefined);
+  const rest = [{ type: 'content_block_delta', index: 0, delta: { type: 'signature_delta', signature: 's' } }, { type: 'content_block_stop', index: 0 }, ...text(1, 'x'), ...stop];
+  const server = createServer((_req, res) => {
+    res.writeHead(200, { 'content-type': 'text/event-stream' }).write(thinking.map(frame).join(''));
+    let pings = 0;
+    const timer = setInterval(() => {
+      if (++pings <= 100) return void res.write(frame({ type: 'ping' }));
+      clearInterval(timer);
+      res.end(rest.map(frame).join(''));
+    }, 5);
+  });
+  await new Promise<void>((done) => { server.listen(0, '127.0.0.1', done); });
+  t.after(() => { server.closeAllConnections(); server.close(); });
+  const provider = await provide(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, { settings: { timeouts: { betweenBytesMs: 250 } } });
+  assert.equal((await hear(provider, requestTo(provider, 'sonnet', HELLO))).error, undefined, 'half a second of pings, with a limit of a quarter');
   const quiet = await ask(t, [{ frames: thinking, ending: 'silent', pieces: { comments: true } }], { settings: { timeouts: { betweenBytesMs: 60 } } });
   assert.equal(quiet.fault?.kind, 'timeout_between_bytes', 'comments are none even then');
 });
@@ -136,6 +151,11 @@ test('what is no stream of events is called so, with its beginning', async (t) =
   const heard = await ask(t, [{ status: 200, headers: { 'content-type': 'text/html' }, body: '<html>Log in to the Wi-Fi</html>' }]);
   assert.equal(heard.fault?.kind, 'broken_stream');
   assert.match(heard.fault!.message, /text\/html.*Wi-Fi/);
+});
+
+test('an error in the form of a success is the error', async (t) => {
+  const heard = await ask(t, [{ status: 200, body: { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } } }]);
+  assert.deepEqual([heard.fault?.kind, heard.fault?.message], ['overloaded', 'Overloaded']);
 });
 
 test('a connection is kept from request to request', async (t) => {

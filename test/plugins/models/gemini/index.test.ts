@@ -180,6 +180,13 @@ test('the address and the key come from the usual places, and what is missing is
   assert.equal(await local!.available(), null);
 });
 
+test('a helper is asked again for its key when the vendor refuses the one it gave', async (t) => {
+  const { ask, mock } = await stand(t, (_, n) => (n === 0 ? { status: 401, json: { error: { code: 401, status: 'UNAUTHENTICATED', message: 'expired' } } } : ok), { env: {}, settings: { keyHelper: `"${process.execPath}" -p "'k'+process.hrtime.bigint()"` } });
+  assert.equal((await ask()).error, undefined);
+  const keys = mock.asked().map((s) => s.headers['x-goog-api-key']);
+  assert.equal(new Set(keys).size, 2);
+});
+
 test('every model of the table has facts, and no name stands for two', async () => {
   const models = (await collect(gemini)).modelProviders[0]!.models();
   const names = models.flatMap((m) => [m.id, ...m.aliases ?? []]);

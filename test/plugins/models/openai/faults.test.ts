@@ -36,7 +36,7 @@ test('each refusal has its name', () => {
     [403, { message: 'Country, region, or territory not supported' }, 'auth', false], [403, { code: 'model_not_found', message: 'no access to model' }, 'not_found', false], [404, { code: 'DeploymentNotFound', message: 'no' }, 'not_found', false],
     [404, {}, 'not_found', false], [503, { message: 'overloaded' }, 'overloaded', true], [529, {}, 'overloaded', true], [500, { message: 'x' }, 'server_error', true], [502, '<html><h1>Bad gateway</h1></html>', 'server_error', true], [504, '', 'server_error', true],
     [400, { code: 'content_filter', message: 'The response was filtered', innererror: { code: 'ResponsibleAIPolicyViolation' } }, 'content_filter', false], [400, { code: 'invalid_prompt', message: 'flagged' }, 'content_filter', false], [408, {}, 'server_error', true],
-    [418, 'teapot', 'invalid_request', false],
+    [418, 'teapot', 'invalid_request', false], [301, 'moved', 'connection', false],
   ] as const) assert.deepEqual([fault(status, error).kind, fault(status, error).transient], [kind, transient], JSON.stringify([status, error]));
 });
 

@@ -5,7 +5,7 @@ import type { ProviderSettings } from 'tappet/schemas';
 import { collect } from '../../../contracts/collect.ts';
 import { hear, requestTo } from '../../../contracts/model-provider.ts';
 import openai from '../../../../plugins/models/openai/index.ts';
-import { chatFrames, mockOpenai, responsesFrames } from '../../../support/mock-openai.ts';
+import { chatFrames, mockOpenai, refuse, responsesFrames } from '../../../support/mock-openai.ts';
 import { HELLO, stand } from './stand.ts';
 
 const providersOf = async (providers: Record<string, ProviderSettings>, env: Record<string, string> = {}) => (await collect(openai, { settings: { providers }, env })).modelProviders;
@@ -69,6 +69,23 @@ test('a helper prints the key, and a failing one says why', async (t) => {
   const { fault } = await failing.ask();
   assert.equal(fault?.kind, 'auth');
   assert.match(fault?.message ?? '', /exit code 3.*vault is shut/);
+});
+
+test('a helper is asked once more for its key when the server refuses the one it gave', async (t) => {
+  const helper = { env: {}, settings: { keyHelper: `"${process.execPath}" -p "'k'+process.hrtime.bigint()"` } };
+  const { ask, mock } = await stand(t, (_, n) => (n === 0 ? refuse(401, 'expired') : { frames: chatFrames({ text: ['ok'] }) }), helper);
+  assert.equal((await ask()).error, undefined);
+  assert.equal(new Set(mock.asked().map((s) => s.headers.authorization)).size, 2);
+  const never = await stand(t, () => refuse(401, 'expired'), helper);
+  assert.equal((await never.ask()).fault?.kind, 'auth');
+  assert.equal(never.mock.asked().length, 2);
+});
+
+test('a key among the configured headers counts before any other', async (t) => {
+  const { ask, mock, provider } = await stand(t, [{ frames: chatFrames({ text: ['ok'] }) }], { settings: { headers: { Authorization: 'Token abc' }, apiKeyEnv: 'GONE' } });
+  assert.equal(await provider.available(), null);
+  assert.equal((await ask()).error, undefined);
+  assert.equal(mock.asked()[0]!.headers.authorization, 'Token abc');
 });
 
 test('Azure has its own header, paths and version', async (t) => {
