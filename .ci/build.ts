@@ -102,6 +102,15 @@ async function write(input: Record<string, string>): Promise<void> {
     banner: "const __tappet_url=require('node:url').pathToFileURL(__filename).href;",
   });
   await build.close();
+  // A script compiled from a cache cannot import(): node's own modules are required, the rest goes through its loader.
+  for (const f of readdirSync(join(dist, 'chunks'))) {
+    const file = join(dist, 'chunks', f);
+    const text = readFileSync(file, 'utf8');
+    const changed = text
+      .replace(/\bimport\((["'`])(node:[\w/]+)\1\)/g, (_, _q, id: string) => `Promise.resolve().then(()=>{const m=require("${id}");return Object.assign(Object.create(m),{default:m})})`)
+      .replace(/\bimport\((["'`])([@\w][^"'`]*)\1\)/g, (_, _q, id: string) => `globalThis[Symbol.for("tappet.import")]("${id}")`);
+    if (changed !== text) writeFileSync(file, changed);
+  }
 }
 
 function writeFacades(): void {

@@ -50,17 +50,25 @@ export async function readConfigFile(file: string, o: ReadOptions): Promise<Read
     if (code === 'ENOENT' || code === 'ENOTDIR') return null;
     throw new TappetError('E_CONFIG_READ', { file, message: code === 'EACCES' ? 'permission denied' : messageOf(e), where: file });
   }
-  return readConfigText(text, file, o);
+  const hash = hashOf(text);
+  const cached = o.cache === undefined ? null : await fromCache(o.cache, hash);
+  if (cached !== null) return asReadFile(file, cached, hash, o.below);
+  // cosmiconfig and the parser cost more than all the rest of a start: only a miss pays for them.
+  const { loadText } = await import('./explorer.ts');
+  return readConfigText(await loadText(file), file, o);
 }
 
 export async function readConfigText(text: string, file: string, o: ReadOptions): Promise<ReadFile> {
-  const hash = createHash('sha256').update(text).digest('hex');
-  const cached = o.cache === undefined ? null : await fromCache(o.cache, hash);
-  // The parser and cosmiconfig cost more than all the rest of a start: only a miss pays for them.
-  const parsed = cached ?? (await parse(await viaExplorer(file, text), file, o.layer));
-  if (cached === null && o.cache !== undefined) await toCache(o.cache, hash, parsed);
-  const prefix = o.below === undefined ? '' : `${o.below}.`;
-  const value = o.below === undefined ? parsed.value : (parsed.value as Record<string, unknown> | null)?.[o.below];
+  const hash = hashOf(text);
+  const parsed = await parse(text, file, o.layer);
+  if (o.cache !== undefined) await toCache(o.cache, hash, parsed);
+  return asReadFile(file, parsed, hash, o.below);
+}
+const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+function asReadFile(file: string, parsed: Parsed, hash: string, below: string | undefined): ReadFile {
+  const prefix = below === undefined ? '' : `${below}.`;
+  const value = below === undefined ? parsed.value : (parsed.value as Record<string, unknown> | null)?.[below];
   const find = (table: Readonly<Record<string, Position>>, path: string): Position => {
     for (let p = prefix + path; ; p = p.slice(0, p.lastIndexOf('.'))) {
       const found = Object.hasOwn(table, p) ? table[p] : undefined;
@@ -69,14 +77,6 @@ export async function readConfigText(text: string, file: string, o: ReadOptions)
     }
   };
   return { file, value, hash, at: (path) => find(parsed.values, path), keyAt: (path) => find(parsed.keys, path) };
-}
-
-/** Files on disk go through cosmiconfig; words on the command line have none. */
-async function viaExplorer(file: string, text: string): Promise<string> {
-  if (!file.startsWith('/') && !/^[A-Za-z]:/.test(file)) return text;
-  const { loadText } = await import('./explorer.ts');
-  const loaded = await loadText(file);
-  return loaded === '' ? '' : text;
 }
 
 async function parse(text: string, file: string, layer: string): Promise<Parsed> {

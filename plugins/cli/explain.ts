@@ -1,7 +1,7 @@
 /** `tappet explain`: where a value comes from and what it beat, what would be said of a call, what became of a plugin. */
 import * as nodeFs from 'node:fs/promises';
 import { definePlugin, messageOf, nearest, TappetError } from 'tappet/kernel';
-import { chainAt, chainRows, columns, configKeys, isConfigKey, keysAt, PLUGIN_COLUMNS, pluginRow, pluginText, shownPlace, valueAt, valueText } from 'tappet/kit';
+import { chainAt, chainRows, columns, configKeys, isConfigKey, jsonText, keysAt, PLUGIN_COLUMNS, pluginRow, pluginText, shownPlace, valueAt, valueText } from 'tappet/kit';
 import type { Reader } from 'tappet/kit';
 import { LAYERS, parseRule, ruleText } from 'tappet/schemas';
 import type { ChainLink, ConfigView, KernelView, Opinion, Origin, RuleBehavior, SourcedRule, SubcommandContext, Tool } from 'tappet/schemas';
@@ -19,7 +19,7 @@ export default definePlugin({
       const subject = c.args[0]!;
       const kernel = c.kernel!;
       const reader = { cwd: c.cwd, home: folders.home, width: c.io.isTTY ? c.io.columns : undefined };
-      const print = (value: unknown, text: () => string): number => { c.io.out(`${c.json ? JSON.stringify(value, null, 2) : text()}\n`); return 0; };
+      const print = (value: unknown, text: () => string): number => { c.io.out(`${c.json ? jsonText(value) : text()}\n`); return 0; };
 
       if (subject === 'plugins') return print(kernel.plugins, () => columns([PLUGIN_COLUMNS, ...kernel.plugins.map(pluginRow)], reader));
       const list = /^permissions(?:\.(allow|ask|deny))?$/.exec(subject);
@@ -82,7 +82,8 @@ async function judged(c: SubcommandContext, kernel: KernelView, tool: Tool, cont
   const decision = await kernel.dryRun(tool.name, input, { cwd: c.cwd, ...(typeof mode === 'string' ? { mode } : {}) });
   const subjects = await tool.subjects(input, { cwd: c.cwd, roots: [kernel.config.root], home, fs: nodeFs, env: kernel.config.settings.env });
   const wouldAllow = decision.wouldAsk ? tool.suggest(input, subjects, { cwd: c.cwd, home, base: c.cwd, behavior: 'allow' }) : [];
-  return { tool: tool.name, input, answer: decision.wouldAsk ? ('ask' as const) : decision.behavior, decision, wouldAllow };
+  const said = typeof mode === 'string' ? undefined : kernel.config.chain('mode').find((l) => l.status === 'counts')?.origin;
+  return { tool: tool.name, input, ...(said === undefined ? {} : { modeOrigin: said }), answer: decision.wouldAsk ? ('ask' as const) : decision.behavior, decision, wouldAllow };
 }
 
 function givenInput(c: SubcommandContext, tool: Tool, content: string | undefined): Readonly<Record<string, unknown>> {
@@ -102,7 +103,7 @@ function judgedText(said: Judged, reader: Reader): string {
   const rules = said.wouldAllow.flatMap((u) => (u.type === 'addRules' ? u.rules.map(ruleText) : u.type === 'setMode' ? [`mode ${u.mode}`] : u.type === 'addDirectories' ? u.directories.map((d) => `directories: ${d}`) : []));
   return [
     columns([
-      ['call', `${said.tool} ${valueText(said.input)}`], ['answer', ANSWERS[said.answer]], ['mode', decision.mode],
+      ['call', `${said.tool} ${valueText(said.input)}`], ['answer', ANSWERS[said.answer]], ['mode', decision.mode + (said.modeOrigin === undefined ? '' : `, said at ${shownPlace(said.modeOrigin, reader)} (${said.modeOrigin.layer})`)],
       ['because', reasonText(decision.reason)], ['said at', `${shownPlace(decision.origin, reader)} (${decision.origin.layer})`],
       ...(decision.message === undefined ? [] : [['message', decision.message]]), ...rules.map((r, i) => [i === 0 ? 'allowed by' : '', r]),
     ], reader),

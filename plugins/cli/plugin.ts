@@ -1,6 +1,6 @@
 /** `tappet plugin`: which plugins there are, what became of each, and why. */
 import { definePlugin, nearest, TappetError } from 'tappet/kernel';
-import { columns, PLUGIN_COLUMNS, pluginRow, pluginText } from 'tappet/kit';
+import { columns, jsonText, PLUGIN_COLUMNS, pluginRow, pluginText } from 'tappet/kit';
 
 export default definePlugin({
   name: 'cli/plugin',
@@ -12,7 +12,7 @@ export default definePlugin({
       const { plugins, config } = kernel!;
       const reader = { cwd, home: folders.home, width: io.isTTY ? io.columns : undefined };
       if (verb === 'list') {
-        io.out(`${json ? JSON.stringify(plugins, null, 2) : columns([PLUGIN_COLUMNS, ...plugins.map(pluginRow)], reader)}\n`);
+        io.out(`${json ? jsonText(plugins) : columns([PLUGIN_COLUMNS, ...plugins.map(pluginRow)], reader)}\n`);
         return 0;
       }
       const name = args[0]!;
@@ -22,7 +22,7 @@ export default definePlugin({
         throw new TappetError('E_PLUGIN_UNKNOWN', { name, do: near === null ? '`tappet plugin list` shows those that there are' : `did you mean "${near}"?` });
       }
       const chain = config.chain(`plugins.${name}`);
-      io.out(`${json ? JSON.stringify({ ...report, chain }, null, 2) : pluginText(report, chain, reader)}\n`);
+      io.out(`${json ? jsonText({ ...report, chain }) : pluginText(report, chain, reader)}\n`);
       return 0;
     },
   }),

@@ -1,7 +1,7 @@
 /** `tappet trust`: what a folder's own files would do, and a person's word that they may. Runs when the configuration is broken. */
 import { createInterface } from 'node:readline/promises';
 import { definePlugin, TappetError } from 'tappet/kernel';
-import { columns, shortHash, shownPlace } from 'tappet/kit';
+import { columns, jsonText, shortHash, shownPlace } from 'tappet/kit';
 import type { Reader } from 'tappet/kit';
 import { place } from 'tappet/schemas';
 import type { ConfigView, Io, Origin, TrustView } from 'tappet/schemas';
@@ -16,14 +16,14 @@ export default definePlugin({
       const { trust } = config;
       if (options['yes'] === true && options['revoke'] === true) throw new TappetError('E_USAGE', { message: '--yes and --revoke cannot be together', do: 'leave one of them out' });
       const reader = { cwd, home: folders.home, width: io.isTTY ? io.columns : undefined };
-      const say = (trusted: boolean, text: string): number => { io.out(json ? `${JSON.stringify({ root: trust.root, trusted }, null, 2)}\n` : `${text}\n`); return 0; };
+      const say = (trusted: boolean, text: string): number => { io.out(json ? `${jsonText({ root: trust.root, trusted })}\n` : `${text}\n`); return 0; };
 
       if (options['revoke'] === true) {
         await config.revokeTrust();
         return say(Object.keys(trust.files).length === 0, `${trust.root} is not trusted any more`);
       }
       const waits = waiting(config);
-      if (json && options['yes'] !== true) { io.out(`${JSON.stringify({ ...trust, waits }, null, 2)}\n`); return 0; }
+      if (json && options['yes'] !== true) { io.out(`${jsonText({ ...trust, waits })}\n`); return 0; }
       if (Object.keys(trust.files).length === 0) return say(true, `nothing in ${trust.root} needs trust`);
       if (trust.trusted) return say(true, `${trust.root} is trusted\n${filesText(trust, reader)}`);
       if (!json) io.out(`${trust.root} is not trusted: ${trust.why ?? ''}\n${filesText(trust, reader)}\n${waitsText(waits, reader)}\n`);
@@ -39,8 +39,8 @@ export default definePlugin({
 
 interface Waiting { readonly key: string; readonly value: unknown; readonly origin: Origin }
 /** The whole values: what is hidden in a shortened list would be trusted unseen. */
-const waiting = ({ trust, keys, chain }: ConfigView): Waiting[] => keys().flatMap((key) => chain(key)
-  .filter((l) => l.status === 'set aside' && trust.waits.some((w) => w.what.startsWith(`${key}: `) && place(w.origin) === place(l.origin)))
+const waiting = (config: ConfigView): Waiting[] => config.keys().flatMap((key) => config.chain(key)
+  .filter((l) => l.status === 'set aside' && config.trust.waits.some((w) => w.what.startsWith(`${key}: `) && place(w.origin) === place(l.origin)))
   .map(({ value, origin }) => ({ key, value, origin })));
 
 const filesText = (trust: TrustView, reader: Reader): string => columns([['FILE', 'CONTENT'], ...Object.entries(trust.files).map(([file, hash]) => [file, hash === 'missing' ? 'missing' : shortHash(hash)])], { ...reader, indent: 2 });

@@ -9,14 +9,18 @@ export const transportError = (fault: ModelFault & { readonly kind: TransportKin
 /** The fault of an error that the transport threw; `null` for any other error. */
 export const transportFault = (e: unknown): ModelFault | null => (e instanceof Error && e.name === 'TransportError' ? (e as TransportError).fault : null);
 
+/** An error of the transport's own making, in words for people. */
+export const trouble = (message: string, transient: boolean, cause?: unknown): Error => Object.assign(new Error(message, cause === undefined ? undefined : { cause }), { transient });
+
 /** What went wrong below HTTP, in words: without addresses' credentials, with what to do where that is known. */
 export function connectionTrouble(e: unknown, where: string): { readonly message: string; readonly transient: boolean } {
-  const { code = '', message = '' } = (e ?? {}) as { code?: string; message?: string };
+  const { code = '', message = '', transient } = (e ?? {}) as { code?: string; message?: string; transient?: boolean };
+  if (transient !== undefined) return { message, transient };
   if (/CERT|SELF_SIGNED|ISSUER|ERR_TLS|UNABLE_TO_VERIFY/.test(code)) return { message: `${where} shows a certificate that cannot be trusted (${code}); behind a company proxy, set providers.NAME.caFile`, transient: false };
-  if (code === 'ENOENT' || code === 'EACCES') return { message, transient: false };
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return { message: `the name of ${where} cannot be resolved (${code})`, transient: true };
   if (code === 'ECONNREFUSED') return { message: `nothing listens at ${where} (${code})`, transient: true };
   if (code === 'ECONNRESET' || code === 'EPIPE') return { message: `${where} closed the connection before it answered (${code})`, transient: true };
   if (code.startsWith('HPE_')) return { message: `what answers at ${where} does not speak HTTP (${code})`, transient: false };
-  return { message: `no connection to ${where}: ${[code, message].filter((s) => s !== '').join(' ') || 'unknown cause'}`, transient: true };
+  // What Node refuses by itself (`ERR_…`, a bad certificate file) it refuses again.
+  return { message: `no connection to ${where}: ${[code, message].filter((s) => s !== '').join(' ') || 'unknown cause'}`, transient: /^E(?!RR_)/.test(code) };
 }

@@ -1,6 +1,7 @@
 /** The way to one server: module, pool of connections, proxy and certificates, each loaded at first use. */
 import type { Agent, ClientRequest, RequestOptions } from 'node:http';
 import type { SecureContext } from 'node:tls';
+import { trouble } from './http-fault.ts';
 import { proxyFor, proxyHeaders, tunnel } from './http-proxy.ts';
 import type { ProxyOptions } from './http-proxy.ts';
 
@@ -58,7 +59,7 @@ async function certificates(o: LaneOptions): Promise<SecureContext | undefined> 
   if (o.caFile === undefined && o.certFile === undefined) return undefined;
   const { readFile } = await import('node:fs/promises');
   const tls = await import('node:tls');
-  const read = async (key: string, file: string): Promise<string> => readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => { throw Object.assign(new Error(`${key} cannot be read: ${file} (${cause.code})`, { cause }), { code: cause.code }); });
+  const read = async (key: string, file: string): Promise<string> => readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => { throw trouble(`${key} cannot be read: ${file} (${cause.code})`, false, cause); });
   const usual = (tls as { getCACertificates?: (type: 'default') => string[] }).getCACertificates?.('default')
     ?? [...tls.rootCertificates, ...(o.env.NODE_EXTRA_CA_CERTS ? [await read('NODE_EXTRA_CA_CERTS', o.env.NODE_EXTRA_CA_CERTS)] : [])];
   return tls.createSecureContext({

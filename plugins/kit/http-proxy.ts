@@ -1,5 +1,6 @@
 /** Whether a request goes through a proxy, and the tunnel through it. */
 import type { Duplex } from 'node:stream';
+import { trouble } from './http-fault.ts';
 
 export interface ProxyOptions { readonly proxy?: string | undefined; readonly noProxy?: string | undefined; readonly env: Readonly<Record<string, string | undefined>> }
 
@@ -12,9 +13,9 @@ export async function proxyFor(target: URL, o: ProxyOptions): Promise<URL | null
   const net = await import('node:net');
   if (excepted(net, target, o.noProxy ?? env('NO_PROXY') ?? '') || (o.proxy === undefined && isLoopback(net, bare(target.hostname)))) return null;
   const full = /^\w+:\/\//.test(said) ? said : `http://${said}`;
-  if (!URL.canParse(full)) throw new Error('the proxy is no URL: write http://host:port');
+  if (!URL.canParse(full)) throw trouble('the proxy is no URL: write http://host:port', false);
   const proxy = new URL(full);
-  if (proxy.protocol !== 'http:' && proxy.protocol !== 'https:') throw new Error(`a proxy must be reached by http or https, not ${proxy.protocol.slice(0, -1)}`);
+  if (proxy.protocol !== 'http:' && proxy.protocol !== 'https:') throw trouble(`a proxy must be reached by http or https, not ${proxy.protocol.slice(0, -1)}`, false);
   return proxy;
 }
 
@@ -65,10 +66,10 @@ export async function tunnel(proxy: URL, authority: string, signal: AbortSignal 
         return resolve(socket);
       }
       socket.destroy();
-      reject(new Error(`the proxy ${proxy.host} refused the way to ${authority}: ${res.statusCode} ${res.statusMessage ?? ''}`.trim()));
+      reject(trouble(`the proxy ${proxy.host} refused the way to ${authority}: ${res.statusCode} ${res.statusMessage ?? ''}`.trim(), (res.statusCode ?? 0) >= 500));
     });
-    req.once('response', (res) => { res.destroy(); reject(new Error(`the proxy ${proxy.host} does not open tunnels: ${res.statusCode}`)); });
-    req.once('error', (cause) => reject(new Error(`the proxy ${proxy.host} cannot be reached: ${(cause as NodeJS.ErrnoException).code ?? cause.message}`, { cause })));
+    req.once('response', (res) => { res.destroy(); reject(trouble(`the proxy ${proxy.host} does not open tunnels: ${res.statusCode}`, false)); });
+    req.once('error', (cause) => reject(trouble(`the proxy ${proxy.host} cannot be reached: ${(cause as NodeJS.ErrnoException).code ?? cause.message}`, true, cause)));
     req.end();
   });
 }

@@ -1,6 +1,6 @@
 /** Values into and out of the files that a person owns, and what became of them. */
 import { messageOf, TappetError } from 'tappet/kernel';
-import { chainAt, keysAt, shownFile, shownPlace, valueText } from 'tappet/kit';
+import { chainAt, cleanText, jsonText, keysAt, shownFile, shownPlace, valueText } from 'tappet/kit';
 import type { Reader } from 'tappet/kit';
 import { parseRule } from 'tappet/schemas';
 import type { ConfigView, SubcommandContext } from 'tappet/schemas';
@@ -51,6 +51,6 @@ async function tell(c: SubcommandContext, done: { readonly key: string; readonly
   if (link?.status === 'set aside') notes.push(`it does not count: ${link.reason ?? 'it was set aside'}`);
   else if (link?.status === 'shadowed' && winner !== undefined) notes.push(`it does not count: ${shownPlace(winner.origin, reader)} (${winner.origin.layer}) says ${valueText(winner.value)}`);
   if (after !== undefined && c.config.trust.trusted && !after.trust.trusted) notes.push('what this folder says has changed, so it is not trusted any more: look at it with tappet trust');
-  c.io.out(c.json ? `${JSON.stringify({ ...done, notes }, null, 2)}\n` : `${[sentence, ...notes].join('\n')}\n`);
+  c.io.out(c.json ? `${jsonText({ ...done, notes })}\n` : `${cleanText([sentence, ...notes].join('\n'))}\n`);
   return 0;
 }

@@ -1,7 +1,7 @@
 /** `tappet config`: what counts and where it is said, values in and out of one's own files, and whether all of it is right. Runs when the configuration is broken. */
 import { resolve } from 'node:path';
 import { definePlugin, messageOf, nearest, printError, TappetError } from 'tappet/kernel';
-import { chainAt, columns, configKeys, configSchema, isConfigKey, keysAt, shownFile, shownPlace, valueAt, valueText } from 'tappet/kit';
+import { chainAt, cleanText, columns, configKeys, configSchema, isConfigKey, jsonText, keysAt, shownFile, shownPlace, valueAt, valueText } from 'tappet/kit';
 import type { Reader } from 'tappet/kit';
 import type { ConfigProblem, ConfigView, SubcommandContext } from 'tappet/schemas';
 import { checkFile } from './check-file.ts';
@@ -28,13 +28,13 @@ export default definePlugin({
     ],
     async run(c) {
       const reader = { cwd: c.cwd, home: folders.home, width: c.io.isTTY ? c.io.columns : undefined };
-      const print = (value: unknown, text: () => string): number => { c.io.out(`${c.json ? JSON.stringify(value, null, 2) : text()}\n`); return 0; };
+      const print = (value: unknown, text: () => string): number => { c.io.out(`${c.json ? jsonText(value) : text()}\n`); return 0; };
       switch (c.verb) {
         case 'get': return get(c);
         case 'set': return setValue(c, knownKey(c.config, c.args[0]!), reader);
         case 'unset': return unsetValue(c, knownKey(c.config, c.args[0]!), reader);
         case 'validate': return validate(c, reader);
-        case 'schema': return print(configSchema(), () => JSON.stringify(configSchema(), null, 2));
+        case 'schema': return print(configSchema(), () => jsonText(configSchema()));
         case 'path': return print(c.config.layers, () => columns([['LAYER', 'STATE', 'FILE'], ...c.config.layers.map((l) => [l.layer, l.state, shownFile(l.file, reader) + (l.why === undefined ? '' : ` (${l.why})`)])], reader));
         default: return list(c, print, reader);
       }
@@ -62,17 +62,17 @@ function list({ config }: SubcommandContext, print: (value: unknown, text: () =>
 function get({ config, args, json, io }: SubcommandContext): number {
   const key = knownKey(config, args[0]!);
   const value = valueAt(config.settings, key);
-  if (json) io.out(`${JSON.stringify(value ?? null, null, 2)}\n`);
+  if (json) io.out(`${jsonText(value ?? null)}\n`);
   else if (value === undefined) io.err(`${key}: no layer says it${chainAt(config, key).length + keysAt(config, key).length > 0 ? ` so that it counts; tappet explain ${key}` : ''}\n`);
-  else io.out(`${typeof value === 'string' ? value : JSON.stringify(value)}\n`);
+  else { const text = typeof value === 'string' ? value : JSON.stringify(value); io.out(`${io.isTTY ? cleanText(text) : text}\n`); }
   return value === undefined ? 1 : 0;
 }
 
 async function validate({ config, args, json, io, cwd }: SubcommandContext, reader: Reader): Promise<number> {
   const file = args[0] === undefined ? null : resolve(cwd, args[0]);
   const problems: readonly ConfigProblem[] = file === null ? [...config.problems, ...fatalOf(config)] : await checkFile(file, io.env);
-  if (json) io.out(`${JSON.stringify({ valid: problems.length === 0, problems }, null, 2)}\n`);
-  else if (problems.length > 0) io.out(`${problems.map((p) => p.printed).join('\n\n')}\n\n${problems.length} ${problems.length === 1 ? 'problem' : 'problems'}\n`);
+  if (json) io.out(`${jsonText({ valid: problems.length === 0, problems })}\n`);
+  else if (problems.length > 0) io.out(`${cleanText(problems.map((p) => p.printed).join('\n\n'))}\n\n${problems.length} ${problems.length === 1 ? 'problem' : 'problems'}\n`);
   else io.out(`no problems in ${file === null ? config.layers.filter((l) => l.state === 'counts').map((l) => shownFile(l.file, reader)).join(', ') : shownFile(file, reader)}\n`);
   return problems.length === 0 ? 0 : 2;
 }

@@ -104,7 +104,8 @@ export function createProvider(o: { settings(): Pick<Settings, 'providers' | 'mo
   async function* stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelEvent, void, void> {
     const line = openLine(request, signal);
     const { lessons, fail } = line;
-    const without = new Set(lessons.without);
+    // What needs a header of its own is not for an SDK to carry.
+    const without = new Set<Relief>([...lessons.without, ...(viaOf(line.to.said) === null ? [] : ['binding' as const])]);
     const notices = new Set<string>();
     const pulse = { thinking: false, since: 0 };
     const tried = new Set<Remedy['kind'] | 'key'>();

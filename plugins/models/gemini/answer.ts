@@ -48,7 +48,10 @@ export async function* geminiEvents(events: AsyncIterable<SseEvent>, o: Answerin
     // Signed and unsigned parts must not be joined.
     if (open !== null && (open.kind !== kind || open.signature !== undefined)) closeOpen();
     if (words === '' && signature === undefined) return;
-    if (words === '' && open === null && kind === 'text') return queue.whole({ type: 'vendor', provider: PROVIDER, block: { text: '', thoughtSignature: signature } });
+    if (words === '' && open === null && kind === 'text') {
+      queue.whole({ type: 'vendor', provider: PROVIDER, block: { text: '', thoughtSignature: signature } });
+      return;
+    }
     open ??= { kind, said: '', signature: undefined, growing: queue.start(kind === 'text' ? { type: 'text', text: '' } : { type: 'thinking', thinking: '', provider: PROVIDER }) };
     open.said += words;
     open.signature = signature;
@@ -56,7 +59,10 @@ export async function* geminiEvents(events: AsyncIterable<SseEvent>, o: Answerin
     if (words !== '') open.growing.delta(kind === 'text' ? { type: 'text_delta', text: words } : { type: 'thinking_delta', thinking: words });
   };
   const takePart = (part: unknown): void => {
-    if (!isRecord(part)) return odd.add('odd_field', `a part of the answer is ${shown(part)} and was skipped`);
+    if (!isRecord(part)) {
+      odd.add('odd_field', `a part of the answer is ${shown(part)} and was skipped`);
+      return;
+    }
     const signature = textOf(part.thoughtSignature);
     if (isRecord(part.functionCall)) {
       closeOpen();

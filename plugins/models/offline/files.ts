@@ -13,7 +13,7 @@ type Of<K extends Intent['do']> = Extract<Intent, { readonly do: K }>;
 const MOST_FILES = 2000;
 const MOST_CALLS = 80;
 /** First characters of names, in parts of about the same weight; together they are all there are. */
-const PARTS = ['[a-b]', '[c-d]', '[e-g]', '[h-l]', '[m-o]', '[p-r]', '[s]', '[t-z]', '[A-M]', '[N-Z]', '[0-9]', '[!a-zA-Z0-9]'];
+const PARTS = ['[a-b]', '[c-d]', '[e-g]', '[h-l]', '[m-o]', '[p-r]', '[s]', '[t-z]', '[A-M]', '[N-Z]', '[0-9]', '.', '[^a-zA-Z0-9.]'];
 
 const sorry = (what: string) => `looking for ${what}`;
 
@@ -90,10 +90,11 @@ export function* exists(ctx: Context, { path, folder, kind }: Of<'exists'>): Job
     const found = yield* asFolder();
     return found.total > 0 ? `Yes: the folder ${name}${inside} is there, with ${found.atLeast ? 'at least ' : ''}${count(found.total, 'file')} in it.` : `No: there is no folder ${name}${inside} with files in it. (An empty one would not be seen.)`;
   }
-  const { text } = yield* need(ctx, 'Glob', { pattern: name.includes('/') || name.startsWith('..') ? literal : `**/${literal}`, ...base }, sorry(name));
-  const found = parseGlob(text);
+  const outcome = yield* askOne(ctx, 'Glob', { pattern: name.includes('/') || name.startsWith('..') ? literal : `**/${literal}`, ...base });
+  if (outcome.failed && !/\bthere is no folder\b/.test(outcome.text)) throw new Impossible(failure(outcome, sorry(name)));
+  const found = outcome.failed ? { files: [], total: 0 } : parseGlob(outcome.text);
   const whole = folder === null ? name : `${folder}/${name}`;
-  const exact = found.files.filter((f) => f === whole || f.endsWith(`/${whole}`) && name.includes('/'));
+  const exact = found.files.filter((f) => f === whole || (name.includes('/') && f.endsWith(`/${whole}`)));
   ctx.files = inOrder(exact.length > 0 ? exact : found.files);
   const others = inOrder(found.files.filter((f) => !exact.includes(f)));
   if (exact.length > 0) return `Yes: ${exact[0]} exists.${others.length > 0 ? ` So do ${others.join(', ')}.` : ''}`;

@@ -220,7 +220,8 @@ const PROJECT = '(?:(?:this|the|my|our|current|whole|entire)\\s+)*(?:project|rep
 const project = (about: Extract<Intent, { do: 'project' }>['about']) => (): Intent => ({ do: 'project', about });
 
 /** Speaks of names, not of contents. */
-const NO_TEXT = /\bnames?$|^(?:the\s+|an?\s+)?(?:file\s+)?(?:extensions?|suffix|endings?|names?)\b/i;
+const speaksOfNames = (words: string, q: Quotes): boolean =>
+  /\bnames?$|^(?:the\s+|an?\s+)?(?:file\s+)?(?:extensions?|suffix|endings?|names?)\b|^\S*\*\S*(?:\s+in\s.+)?$/i.test(words) || /^\*+\.\w+$/.test(quoteOf(words, q)?.text ?? '');
 
 const RULES: readonly Rule[] = [
   rule("(?:hi|hello|hey|greetings|good (?:morning|afternoon|evening|day))(?: there| you| tappet)?|(?:thanks|thank you|thx|cheers|great|perfect|cool|nice)(?: .{0,40})?", () => ({ do: 'help', greets: true })),
@@ -270,7 +271,7 @@ const RULES: readonly Rule[] = [
   rule(`how (?:many times|often)\\s+(?:does|do)\\s+(.+?)\\s+(?:contain|mention|use|have|include|say|call|import)s?\\s+(.+)`, (m, q) => (whereOf(m[1]!, q) === null ? null : search(m[2]!, q, 'count times', m[1]))),
   rule(`${HOW_MANY}\\s+(?:occurrences?|instances?|mentions?|uses?|usages?|matches|appearances?|references?|hits|times)\\s+(?:of|to|for)\\s+(.+)`, (m, q) => search(m[1]!.replace(/\s+(?:are|is|do|does) (?:there|we have|it have)(?=\s|$)/i, ''), q, 'count times')),
   [/^(?:[Hh]ow many|[Cc]ount(?: the| all| the number of)*|(?:the )?[Nn]umber of)\s+([A-Z]{3,})(?:s|'s)?(?:\s+(?:comments?|markers?|notes?|tags))?(?:\s+(?:are there|are|is there|there are|do we have|exist))?(?:\s+(?:in|inside|within|under|across)\s+(.+))?$/, (m, q) => search(m[1]!, q, 'count times', m[2] ?? '')],
-  rule(`${HOW_MANY}\\s+(.+?)\\s+${CONTAIN}\\s+(.+)`, (m, q) => { const place = NO_TEXT.test(m[2]!) ? null : setOf(m[1]!, q); const found = place === null ? null : soughtAndWhere(m[2]!, q); return found === null ? null : { do: 'search', how: 'count files', sought: found.sought, where: both(found.where, place!) }; }),
+  rule(`${HOW_MANY}\\s+(.+?)\\s+${CONTAIN}\\s+(.+)`, (m, q) => { const place = speaksOfNames(m[2]!, q) ? null : setOf(m[1]!, q); const found = place === null ? null : soughtAndWhere(m[2]!, q); return found === null ? null : { do: 'search', how: 'count files', sought: found.sought, where: both(found.where, place!) }; }),
   rule(`${HOW_MANY}\\s+(words?|characters?|chars?|letters?|bytes?)\\s+(?:(?:are there|are|is there|does|do|has|in|of|there are)\\s+)*(.+?)(?:\\s+(?:have|has|contain|contains|there))?|how (?:big|large)\\s+is\\s+(.+)|(?:what(?:'s| is) )?(?:the )?(?:file )?size\\s+of\\s+(.+)`, (m, q) => { const file = fileOf((m[2] ?? m[3] ?? m[4])!, q); const unit = /^w/i.test(m[1] ?? '') ? 'words' : /^[cl]/i.test(m[1] ?? '') ? 'characters' : 'bytes'; return file === null ? null : { do: 'text size', file, unit }; }),
   rule(`${HOW_MANY}\\s+(?:different\\s+|sub-?)?(?:folders|directories|subfolders|subdirectories)(?:\\s+(?:are there|are|is there|there are|do we have|exist))?(?:\\s+(?:in|inside|under|within)\\s+(.+)|\\s+does\\s+(.+?)\\s+(?:have|contain))?`, (m, q) => { const folder = folderIn(m[1] ?? m[2], q); return folder === undefined ? null : { do: 'folders', folder, how: 'count' }; }),
   rule('(?:count|how many of)\\s+(?:them|those|these|these files|those files|the files)|how many (?:are there|there are|they are|are they|are those|is that|were found)(?: of them)?', () => ({ do: 'them', how: 'count' })),
@@ -278,7 +279,7 @@ const RULES: readonly Rule[] = [
 
   // Which files have it?
   rule(`(?:in\\s+)?(?:which|what)\\s+(.+?)\\s+(?:is|are|do|does|can)\\s+(.+?)\\s+${OCCUR}${IN}`, (m, q) => { const place = setOf(m[1]!, q); const sought = soughtOf(m[2]!, q); const where = whereOf(m[3], q); return place === null || sought === null || where === null || EXTREMES.slice(0, -1).some(([p]) => p.test(m[2]!.replace(/^the /, ''))) ? null : { do: 'search', how: 'files', sought, where: both(where, place) }; }),
-  rule(`(?:which|what|list|show|find|give|print|name|display|get|locate|search for|look for|tell me)(?:\\s+me)?(?:\\s+(?:all|the|of|every|names of|any))*\\s+(.+?)\\s+${CONTAIN}\\s+(.+)`, (m, q) => { if (NO_TEXT.test(m[2]!) || /\b(?:most|fewest|least) lines\b/i.test(m[2]!) || /\bwhose (?:file)?names?$/i.test(m[1]!)) return null; const place = setOf(m[1]!, q); const found = place === null ? null : soughtAndWhere(m[2]!, q); return found === null ? null : { do: 'search', how: 'files', sought: found.sought, where: both(found.where, place!) }; }),
+  rule(`(?:which|what|list|show|find|give|print|name|display|get|locate|search for|look for|tell me)(?:\\s+me)?(?:\\s+(?:all|the|of|every|names of|any))*\\s+(.+?)\\s+${CONTAIN}\\s+(.+)`, (m, q) => { if (speaksOfNames(m[2]!, q) || /\b(?:most|fewest|least) lines\b/i.test(m[2]!) || /\bwhose (?:file)?names?$/i.test(m[1]!)) return null; const place = setOf(m[1]!, q); const found = place === null ? null : soughtAndWhere(m[2]!, q); return found === null ? null : { do: 'search', how: 'files', sought: found.sought, where: both(found.where, place!) }; }),
   rule(`where\\s+(?:is|are|do|does|do we|did we)\\s+(?:the\\s+)?(.+?)\\s+${OCCUR}${IN}`, (m, q) => search(m[1]!, q, 'lines', m[2] ?? '')),
 
   rule(`where\\s+(?:do|did|does)\\s+(?:we|you|i|it|${PROJECT})\\s+(?:use|call|mention|import|reference|define|have|set)\\s+(.+)`, (m, q) => search(m[1]!, q, 'lines')),

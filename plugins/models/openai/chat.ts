@@ -70,7 +70,10 @@ export async function* chatEvents(events: AsyncIterable<SseEvent>, o: Answering)
     return call;
   };
   const takeCall = (part: unknown): void => {
-    if (!isRecord(part)) return odd.add('odd_field', `a tool call is ${shown(part)} and was skipped`);
+    if (!isRecord(part)) {
+      odd.add('odd_field', `a tool call is ${shown(part)} and was skipped`);
+      return;
+    }
     const fn = isRecord(part.function) ? part.function : part;
     const name = textOf(fn.name) ?? '';
     const call = callOf(part, name);
@@ -79,8 +82,8 @@ export async function* chatEvents(events: AsyncIterable<SseEvent>, o: Answering)
     if (extra !== undefined) call.signature = `${SIGNED}${extra}`;
     const args = fn.arguments;
     if (args === undefined || args === null || args === '') return;
-    if (call.done) return odd.add('odd_field', `more input came for the call ${call.name} after it was complete; it was skipped`);
-    if (isRecord(args)) {
+    if (call.done) odd.add('odd_field', `more input came for the call ${call.name} after it was complete; it was skipped`);
+    else if (isRecord(args)) {
       call.whole = args;
       call.growing.delta({ type: 'input_json_delta', partial_json: JSON.stringify(args) });
     } else if (typeof args === 'string') {
@@ -90,13 +93,12 @@ export async function* chatEvents(events: AsyncIterable<SseEvent>, o: Answering)
   };
   const words = (kind: 'text' | 'thinking', field: string, value: unknown): void => {
     if (value === undefined || value === null) return;
-    if (typeof value === 'string') return say(kind, value);
-    if (!Array.isArray(value)) return odd.add('odd_field', `${field} is ${shown(value)} where text is due; it was skipped`);
-    for (const part of value) {
+    // Mistral's models answer in parts.
+    for (const part of Array.isArray(value) ? value as unknown[] : [value]) {
       if (typeof part === 'string') say(kind, part);
       else if (isRecord(part) && part.type === 'thinking') words('thinking', 'thinking', part.thinking);
       else if (isRecord(part) && typeof part.text === 'string') say(kind, part.text);
-      else odd.add('odd_field', `a part of ${field} is ${shown(part)} where text is due; it was skipped`);
+      else odd.add('odd_field', `${field} is ${shown(part)} where text is due; it was skipped`);
     }
   };
 

@@ -20,20 +20,31 @@ export function* contentLines(name: string, text: string, hits: readonly Hit[], 
     for (const hit of hits) for (const match of hit.matches) yield mark(hit.line, ':') + shorten(match, 0);
     return;
   }
-  const lines = text.split('\n');
-  if (lines.at(-1) === '') lines.pop();
+  const lineAt = forwardLines(text);
   const byLine = new Map(hits.map((hit) => [hit.line, hit]));
   let last = 0;
   for (const hit of hits) {
     const from = Math.max(hit.line - before, last + 1);
     if ((before > 0 || after > 0) && last > 0 && from > last + 1) yield '--';
-    for (let line = from; line <= Math.min(hit.line + after, lines.length); line++) {
+    for (let line = from; line <= hit.line + after; line++) {
       const own = byLine.get(line);
-      if (own === undefined && line > hit.line && byLine.has(line)) break;
-      yield mark(line, own === undefined ? '-' : ':') + shorten((lines[line - 1] ?? '').replace(/\r$/, ''), own?.at ?? 0);
+      const words = lineAt(line);
+      if (words === null) break;
+      yield mark(line, own === undefined ? '-' : ':') + shorten(words, own?.at ?? 0);
       last = line;
     }
   }
+}
+
+/** Lines by number, each asked for once and in order; a large text is not split for a few of them. `null` behind the last. */
+function forwardLines(text: string): (line: number) => string | null {
+  let [line, at] = [1, 0];
+  return (wanted) => {
+    for (; line < wanted && at !== -1; line++) at = text.indexOf('\n', at) + 1 || -1;
+    if (at === -1 || at >= text.length) return null;
+    const end = text.indexOf('\n', at);
+    return text.slice(at, end === -1 ? text.length : end).replace(/\r$/, '');
+  };
 }
 
 const MAX_LINE = 500;

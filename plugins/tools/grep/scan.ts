@@ -15,15 +15,27 @@ const PORTION = 250_000;
 /** Far more than a portion needs; a pattern that needs it twice will need it always. */
 const PORTION_MS = 250;
 
+interface Job { readonly text: string; readonly firstLine: number; readonly of: number }
+
 /** One answer for each text. Between portions everything else has its turn. */
 export async function scanTexts(texts: readonly string[], options: ScanOptions, box: TimeBox, signal: AbortSignal): Promise<Scanned[]> {
   const results: (Findings | null)[] = texts.map(() => ({ count: 0, hits: [] }));
-  const jobs = texts.flatMap((text, of) => slices(text, options.pattern.multiline).map((slice) => ({ ...slice, of })));
+  let portion: Job[] = [];
+  let size = 0;
+  for (const job of jobsOf(texts, options.pattern.multiline)) {
+    if (portion.length > 0 && size + job.text.length > PORTION) { await scanPortion(portion, results, options, box, signal); [portion, size] = [[], 0]; }
+    portion.push(job);
+    size += job.text.length;
+  }
+  await scanPortion(portion, results, options, box, signal);
+  return results;
+}
+
+async function scanPortion(jobs: readonly Job[], results: (Findings | null)[], options: ScanOptions, box: TimeBox, signal: AbortSignal): Promise<void> {
   let [at, again] = [0, -1];
   let before = { count: 0, hits: 0 };
   while (at < jobs.length) {
-    let end = at + 1;
-    for (let size = jobs[at]!.text.length; at !== again && end < jobs.length && size + jobs[end]!.text.length <= PORTION; end++) size += jobs[end]!.text.length;
+    const end = at === again ? at + 1 : jobs.length;
     const done = box(PORTION_MS, () => {
       for (; at < end; at++) {
         const { of, text, firstLine } = jobs[at]!;
@@ -33,34 +45,31 @@ export async function scanTexts(texts: readonly string[], options: ScanOptions, 
         scan(text, firstLine, into, options);
       }
     });
-    if (done === null) {
-      const { of } = jobs[at]!;
-      const into = results[of];
-      if (into != null && at !== again) { // perhaps the machine was busy
-        again = at;
-        into.count = before.count;
-        into.hits.length = before.hits;
-      } else { results[of] = null; at++; }
-    }
-    if (at < jobs.length) await new Promise((next) => setImmediate(next));
+    await new Promise((next) => setImmediate(next));
     signal.throwIfAborted();
+    if (done !== null) continue;
+    const { of } = jobs[at]!;
+    const into = results[of];
+    if (into == null || at === again) { results[of] = null; at++; continue; }
+    again = at; // once more by itself: perhaps the machine was busy
+    into.count = before.count;
+    into.hits.length = before.hits;
   }
-  return results;
 }
 
-/** At ends of lines; a pattern that crosses lines needs the whole text. */
-function slices(text: string, whole: boolean): { text: string; firstLine: number }[] {
-  if (whole || text.length <= PORTION) return [{ text, firstLine: 1 }];
-  const out = [];
-  let firstLine = 1;
-  for (let from = 0; from < text.length;) {
-    const stop = text.indexOf('\n', Math.min(from + PORTION, text.length) - 1);
-    const slice = text.slice(from, stop === -1 ? text.length : stop + 1);
-    out.push({ text: slice, firstLine });
-    firstLine += slice.split('\n').length - 1;
-    from += slice.length;
+/** Long texts in parts, at ends of lines; a pattern that crosses lines needs the whole. */
+function* jobsOf(texts: readonly string[], whole: boolean): Generator<Job> {
+  for (const [of, text] of texts.entries()) {
+    if (whole || text.length <= PORTION) { yield { text, firstLine: 1, of }; continue; }
+    let firstLine = 1;
+    for (let from = 0; from < text.length;) {
+      const stop = text.indexOf('\n', Math.min(from + PORTION, text.length) - 1);
+      const part = text.slice(from, stop === -1 ? text.length : stop + 1);
+      yield { text: part, firstLine, of };
+      for (let end = part.indexOf('\n'); end !== -1; end = part.indexOf('\n', end + 1)) firstLine++;
+      from += part.length;
+    }
   }
-  return out;
 }
 
 function scan(text: string, firstLine: number, into: Findings, options: ScanOptions): void {

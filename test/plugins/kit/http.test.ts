@@ -69,6 +69,7 @@ test('a kept connection that the server had closed costs one silent retry', asyn
   t.after(() => { server.close(); });
   const c = client(t, { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
   assert.deepEqual(await read(c), ['ok']);
+  await new Promise((done) => { setImmediate(done); });
   assert.deepEqual(await read(c), ['ok']);
   assert.deepEqual([connections, requests], [2, 3]);
 });

@@ -24,14 +24,14 @@ function folder(t: TestContext, create: string): string {
 const frames = JSON.stringify(framesOf({ blocks: [{ text: 'from the cloud' }, { call: 'Read', input: { a: '1' } }] }, 'm', 1));
 
 test("the cloud's SDK is taken from the user's folder and handed the same body", async (t) => {
-  const dir = folder(t, `return (async function* () { yield { ...${frames}[0], message: { id: JSON.stringify([this.o, body.model, body.stream, body.messages.length, how.headers]), usage: {} } }; yield* ${frames}.slice(1); }).call(this);`);
+  const dir = folder(t, `return (async function* () { yield { ...${frames}[0], message: { id: JSON.stringify([this.o, body.model, body.stream, body.messages.length, how.headers, body.thinking]), usage: {} } }; yield* ${frames}.slice(1); }).call(this);`);
   const provider = await provide(undefined, { env: {}, configFolder: dir, settings: { betas: ['b'], options: { via: 'bedrock', client: { awsRegion: 'eu-central-1' } } } });
   assert.equal(await provider.available(), null, 'the cloud has credentials of its own');
   const { events, blocks, error } = await hear(provider, requestTo(provider, 'anthropic.claude-opus-5-5', HELLO));
   assert.equal(error, undefined);
   assert.deepEqual(blocks.map((b) => b.type), ['text', 'tool_use']);
   assert.ok(events[0]?.type === 'message_start');
-  assert.deepEqual(JSON.parse(events[0].id), [{ awsRegion: 'eu-central-1', maxRetries: 0 }, 'anthropic.claude-opus-5-5', true, 1, { 'anthropic-beta': 'b' }]);
+  assert.deepEqual(JSON.parse(events[0].id), [{ awsRegion: 'eu-central-1', maxRetries: 0 }, 'anthropic.claude-opus-5-5', true, 1, { 'anthropic-beta': 'b' }, { type: 'adaptive', display: 'summarized' }]);
 });
 
 test('without the package one is told which, and where to put it', async (t) => {
