@@ -22,7 +22,7 @@ export async function loadModule(found: PluginFiles, face: () => Promise<Face>):
       if (!/Cannot find (package|module) '(tappet|zod)/.test(messageOf(e)) && !/tappet\/|ERR_PACKAGE_PATH_NOT_EXPORTED/.test(messageOf(e))) throw e;
     }
   }
-  const { createJiti } = await import('jiti');
+  const { createJiti } = await import('jiti/static'); // with its transformer inside, so that a bundle is whole
   const jiti = createJiti(pathToFileURL(found.entry).href, { virtualModules: { ...modules } as Record<string, Record<string, unknown>>, tryNative: false, fsCache: false, moduleCache: false, interopDefault: false });
   return pick(await jiti.import(found.entry));
 }

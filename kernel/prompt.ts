@@ -46,7 +46,8 @@ export function createPrompt(c: Conversation): PromptSource {
 
   return {
     async query(model, signal) {
-      const now = [model, c.mode().name, c.cwd(), ...names()].join('\n');
+      // Not for a new folder or a new day: thoughts and caches hold only while what stands before them stays the same.
+      const now = [model, c.mode().name, ...names()].join('\n');
       if (now !== key) { rendered = await render(model, signal); key = now; }
       const { systemPrompt, appendSystemPrompt } = c.overlay;
       const core: readonly SystemPromptBlock[] = systemPrompt === undefined ? slot('core') : systemPrompt === '' ? [] : [{ text: systemPrompt, cacheScope: 'session' }];

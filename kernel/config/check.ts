@@ -8,6 +8,7 @@ import { makeOrigin } from './origin.ts';
 import type { Env } from './places.ts';
 import type { Position, ReadFile } from './read.ts';
 
+export interface RuleProblem extends ConfigProblem { readonly error: TappetError }
 /** A layer's file that parsed and fits. */
 export interface LayerFile {
   readonly layer: Layer;
@@ -16,28 +17,28 @@ export interface LayerFile {
   readonly hash: string;
   origin(path: string): Origin;
   /** Rules that are no rules: left out and said. */
-  readonly problems: readonly ConfigProblem[];
+  readonly problems: readonly RuleProblem[];
 }
 
 /** @throws E_CONFIG_KEY, E_CONFIG_VALUE, E_CONFIG_VAR with file, line and column */
 export function checkLayer(read: ReadFile, layer: Layer, env: Env): LayerFile {
   const at = (p: Position): Origin => makeOrigin(layer, read.file, p[0], p[1]);
   const raw = read.value ?? {};
-  if (typeof raw !== 'object' || Array.isArray(raw)) throw new TappetError('E_CONFIG_VALUE', { key: 'the file', message: `expected a map of keys, found ${Array.isArray(raw) ? 'a list' : typeof raw}`, where: makeOrigin(layer, read.file) });
+  if (typeof raw !== 'object' || Array.isArray(raw)) throw new TappetError('E_CONFIG_VALUE', { key: 'the file', message: `expected a map of keys, found ${Array.isArray(raw) ? 'a list' : `a ${typeof raw}`}`, where: at(read.at('')) });
   const filled = layer === 'policy' ? (refuseVariables(raw, '', read, at), raw) : fillVariables(raw, '', env, read, at);
   const { value: shaped, problems } = takeBadRules(filled as Record<string, unknown>, read, at);
   const parsed = configLayer().safeParse(shaped);
-  if (!parsed.success) throw firstIssue(parsed.error.issues, read, at, shaped);
+  if (!parsed.success) throw firstIssue(parsed.error.issues, read, at, layer);
   if (parsed.data.bounds !== undefined && layer !== 'policy') throw new TappetError('E_CONFIG_KEY', { key: 'bounds', where: at(read.keyAt('bounds')), cause: 'only a policy file may say bounds', do: 'take it out' });
   return { layer, file: read.file, value: parsed.data, hash: read.hash, problems, origin: (path) => at(read.at(path)) };
 }
 
-function firstIssue(issues: readonly z.core.$ZodIssue[], read: ReadFile, at: (p: Position) => Origin, value: unknown): TappetError {
+function firstIssue(issues: readonly z.core.$ZodIssue[], read: ReadFile, at: (p: Position) => Origin, layer: Layer): TappetError {
   const issue = deepest(issues[0]!);
   const path = issue.path.map(String).join('.');
   if (issue.code === 'unrecognized_keys') {
     const key = issue.keys[0]!;
-    const known = knownKeys(issue.path, value);
+    const known = knownKeys(issue.path).filter((k) => k !== 'bounds' || layer === 'policy');
     const near = nearest(key, known);
     return new TappetError('E_CONFIG_KEY', { key, where: at(read.keyAt(path === '' ? key : `${path}.${key}`)), ...(known.length === 0 ? {} : { cause: `known here: ${known.join(', ')}` }), ...(near === null ? {} : { do: `did you mean "${near}"?` }) });
   }
@@ -53,8 +54,8 @@ function deepest(issue: z.core.$ZodIssue): z.core.$ZodIssue {
 }
 const score = (i: z.core.$ZodIssue): number => i.path.length * 2 + (i.code === 'unrecognized_keys' ? 1 : 0);
 
-/** Which keys the schema knows at a path, found by walking its JSON Schema. */
-function knownKeys(path: readonly PropertyKey[], _value: unknown): readonly string[] {
+/** Which keys the schema knows at a path, found by walking down the schema. */
+function knownKeys(path: readonly PropertyKey[]): readonly string[] {
   let node: unknown = configLayer();
   for (const step of path) node = descend(node, String(step));
   const shape = shapeOf(node);
@@ -74,10 +75,10 @@ function descend(node: unknown, step: string): unknown {
 
 const RULE_LISTS: readonly RuleBehavior[] = ['allow', 'ask', 'deny'];
 /** One malformed rule must not void the file: it is taken out and said. */
-function takeBadRules(value: Record<string, unknown>, read: ReadFile, at: (p: Position) => Origin): { value: Record<string, unknown>; problems: ConfigProblem[] } {
+function takeBadRules(value: Record<string, unknown>, read: ReadFile, at: (p: Position) => Origin): { value: Record<string, unknown>; problems: RuleProblem[] } {
   const permissions = value['permissions'];
-  if (typeof permissions !== 'object' || permissions === null) return { value, problems: [] };
-  const problems: ConfigProblem[] = [];
+  if (typeof permissions !== 'object' || permissions === null || Array.isArray(permissions)) return { value, problems: [] };
+  const problems: RuleProblem[] = [];
   const kept: Record<string, unknown> = { ...permissions };
   for (const list of RULE_LISTS) {
     const rules = kept[list];
@@ -89,7 +90,7 @@ function takeBadRules(value: Record<string, unknown>, read: ReadFile, at: (p: Po
       if (why === null) return rule;
       const origin = at(read.at(`permissions.${list}.${i}`));
       const error = new TappetError('E_CONFIG_RULE', { rule, cause: why, where: origin });
-      problems.push({ code: error.code, text: error.message, origin, fatal: false, printed: printError(error) });
+      problems.push({ code: error.code, text: error.message, origin, fatal: false, printed: printError(error), error });
       return BAD_RULE;
     });
   }
@@ -98,17 +99,19 @@ function takeBadRules(value: Record<string, unknown>, read: ReadFile, at: (p: Po
 /** Stands in the place of a malformed rule, so that the others keep their positions. */
 export const BAD_RULE = '(malformed)';
 
-const VARIABLE = /\$\$\{|\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}/g;
+const VARIABLE = /\$\$\{|\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}|\$\{[^}]*\}?/g;
+/** Once, never what a variable held. As in a shell, `:-` also stands in for an empty one. */
 function fillVariables(value: unknown, path: string, env: Env, read: ReadFile, at: (p: Position) => Origin): unknown {
-  if (typeof value === 'string') {
-    return value.includes('${') ? value.replace(VARIABLE, (all, name: string | undefined, fallback: string | undefined) => {
-      if (name === undefined) return '${'; // $${ is how one writes ${
-      const filled = env[name] ?? fallback;
-      if (filled === undefined) throw new TappetError('E_CONFIG_VAR', { key: path, name, where: at(read.at(path)) });
-      return filled;
-    }) : value;
-  }
-  return mapValues(value, path, (inner, p) => fillVariables(inner, p, env, read, at));
+  if (typeof value !== 'string') return mapValues(value, path, (inner, p) => fillVariables(inner, p, env, read, at));
+  if (!value.includes('${')) return value;
+  return value.replace(VARIABLE, (all, name: string | undefined, fallback: string | undefined) => {
+    if (all === '$${') return '${'; // $${ is how one writes ${
+    if (name === undefined) throw new TappetError('E_CONFIG_VALUE', { key: path, message: `${all} is no variable`, where: at(read.at(path)), do: 'write ${NAME} or ${NAME:-default}; $${ stands for ${ itself' });
+    const set = Object.hasOwn(env, name) ? env[name] : undefined;
+    const filled = fallback === undefined ? set : set || fallback;
+    if (filled === undefined) throw new TappetError('E_CONFIG_VAR', { key: path, name, where: at(read.at(path)) });
+    return filled;
+  });
 }
 function refuseVariables(value: unknown, path: string, read: ReadFile, at: (p: Position) => Origin): void {
   if (typeof value === 'string' && value.includes('${')) throw new TappetError('E_CONFIG_VALUE', { key: path, message: 'a policy knows no variables', where: at(read.at(path)), do: 'write the value out' });

@@ -9,24 +9,27 @@ import { cosmiconfig } from 'cosmiconfig';
 const wrap = (_path: string, text: string): { text: string } => ({ text });
 const refuse = (path: string): never => { throw new Error(`configuration is data: ${path} would have to be run`); };
 
-function make() {
+const make = () => cosmiconfig('tappet', {
+  searchPlaces: [], cache: false, searchStrategy: 'none',
+  // Of a package.json it hands out one property: that of our own wrapper.
+  packageProp: 'text',
+  loaders: { '.yaml': wrap, '.yml': wrap, '.json': wrap, noExt: wrap, '.js': refuse, '.cjs': refuse, '.mjs': refuse, '.ts': refuse },
+});
+
+/** In our own package, synchronously and back. A worker thread may not move, so there only the answer to "where am I?" is another. */
+function standingIn<T>(folder: string, work: () => T): T {
+  const { cwd } = process;
   const before = process.cwd();
-  const own = dirname(typeof __filename === 'string' ? __filename : fileURLToPath(import.meta.url));
   let moved = false;
-  try { process.chdir(own); moved = true; } catch { /* a worker thread may not; it stands where its parent stood */ }
-  try {
-    return cosmiconfig('tappet', {
-      searchPlaces: [], cache: false, searchStrategy: 'none',
-      loaders: { '.yaml': wrap, '.yml': wrap, '.json': wrap, noExt: wrap, '.js': refuse, '.cjs': refuse, '.mjs': refuse, '.ts': refuse },
-    });
-  } finally {
-    if (moved) process.chdir(before);
-  }
+  try { process.chdir(folder); moved = true; } catch { process.cwd = () => folder; }
+  try { return work(); } finally { if (moved) process.chdir(before); else process.cwd = cwd; }
 }
-const explorer = make();
+const explorer = standingIn(dirname(typeof __filename === 'string' ? __filename : fileURLToPath(import.meta.url)), make);
 
 /** The text of a file; '' where it is empty. */
 export async function loadText(path: string): Promise<string> {
   const result = await explorer.load(path);
-  return result === null || result.isEmpty === true ? '' : (result.config as { text: string }).text;
+  if (result === null || result.isEmpty === true) return '';
+  const loaded = result.config as string | { readonly text: string };
+  return typeof loaded === 'string' ? loaded : loaded.text;
 }

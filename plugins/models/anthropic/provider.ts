@@ -29,7 +29,7 @@ const SILENT_THINKING_MS = 10 * 60_000;
 /** Whom requests go to, as the configuration has it; made anew when that changes. */
 interface Side { readonly said: ProviderSettings | undefined; readonly key: Key; readonly http: HttpClient; readonly secrets: readonly string[]; cloud: Promise<Cloud> | undefined }
 /** What a model's server was found to refuse. */
-interface Learnt { readonly without: Set<Relief>; most: number | undefined }
+interface Learnt { readonly without: Set<Relief>; most: number | undefined; /** Notices that people have seen. */ readonly told: Set<string> }
 type Opened = { readonly events: AsyncIterable<Json>; readonly headers: Readonly<Record<string, string>> } | { readonly fault: Fault };
 
 export function createProvider(o: { settings(): Pick<Settings, 'providers' | 'models'>; readonly env: Readonly<Record<string, string | undefined>>; readonly configFolder: string }): { readonly provider: ModelProvider; close(): void } {
@@ -66,7 +66,7 @@ export function createProvider(o: { settings(): Pick<Settings, 'providers' | 'mo
     return { id: model, info: like ?? { id: model, ...UNKNOWN } };
   };
   const lessonsOf = (model: string): Learnt => {
-    const known = learnt.get(model) ?? { without: new Set<Relief>(), most: undefined };
+    const known = learnt.get(model) ?? { without: new Set<Relief>(), most: undefined, told: new Set<string>() };
     learnt.set(model, known);
     return known;
   };
@@ -93,7 +93,8 @@ export function createProvider(o: { settings(): Pick<Settings, 'providers' | 'mo
       }
       if (shown === null) throw fail({ kind: 'auth', message: to.key.missing() ?? 'there is no key', transient: false });
       secrets = [...to.secrets, ...Object.values(shown).map((v) => v.replace(/^Bearer /, ''))];
-      const betas = [...new Set([...(to.said?.betas ?? []), ...body.betas])].join(',');
+      const own = Object.entries(to.said?.headers ?? {}).flatMap(([k, v]) => (k.toLowerCase() === 'anthropic-beta' ? [v] : []));
+      const betas = [...new Set([...own, ...(to.said?.betas ?? []), ...body.betas])].join(',');
       return { ...shown, 'anthropic-version': VERSION, 'content-type': 'application/json', ...(betas === '' ? {} : { 'anthropic-beta': betas }) };
     };
     const body = (without: ReadonlySet<Relief>, most: number | undefined, counting = false): Body => bodyOf({ request, model: id, info, without, mostTokens: most, staleThinking, tools, counting });
@@ -137,7 +138,11 @@ export function createProvider(o: { settings(): Pick<Settings, 'providers' | 'mo
           for (const m of request.messages) { const bytes = withoutThinking(m); if (bytes !== null) staleThinking.set(m.message, bytes); }
         }
       }
-      for (const text of notices) yield { type: 'notice', code: 'left_out', text };
+      for (const text of notices) {
+        if (lessons.told.has(text)) continue;
+        lessons.told.add(text);
+        yield { type: 'notice', code: 'left_out', text };
+      }
       const { events, headers } = opened;
       yield* answerEvents(events, {
         model: line.id, takenIds: () => callIdsIn(request), fail, failAs: (event) => fail(faultOfEvent(event, headers)),

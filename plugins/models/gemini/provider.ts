@@ -39,6 +39,8 @@ export function geminiProvider(settings: Settings, env: Readonly<Record<string, 
   const own = new WeakSet<Uint8Array>();
   const surrounded = new WeakMap<NormalizedMessage, Map<string, Uint8Array>>();
   const toolsMade = new WeakMap<readonly ToolSpec[], string>();
+  /** Models that refused to be told how much to think. */
+  const unmeasured = new Set<string>();
   /** Messages whose signatures the vendor does not take any more. */
   const stale = new WeakSet<NormalizedMessage>();
 
@@ -62,7 +64,7 @@ export function geminiProvider(settings: Settings, env: Readonly<Record<string, 
     toolsMade.set(request.tools, tools);
     const third = isThirdOrLater(info.id);
     const parts = request.messages.map((m, i) => bytesOf(m, request.messages[i - 1], third)).filter((p) => p.length > 0);
-    return [Buffer.from(frameOf(request, info, more, tools)), ...parts.flatMap((p, i) => (i === 0 ? [p] : [COMMA, p])), Buffer.from(']}')];
+    return [Buffer.from(frameOf(request, info, more, tools, !unmeasured.has(info.id))), ...parts.flatMap((p, i) => (i === 0 ? [p] : [COMMA, p])), Buffer.from(']}')];
   };
 
   /** A key among the configured headers counts before any other. */
@@ -88,6 +90,7 @@ export function geminiProvider(settings: Settings, env: Readonly<Record<string, 
     let answer: HttpAnswer;
     let askedAgain = false;
     let unsigned = false;
+    const notices: string[] = [];
     for (;;) {
       answer = await client.stream({ path: `/models/${encodeURIComponent(model)}:streamGenerateContent?alt=sse`, headers: await headers(model), body: bodyOf(request, info), signal, model });
       if (answer.status >= 200 && answer.status < 300) break;
@@ -99,9 +102,13 @@ export function geminiProvider(settings: Settings, env: Readonly<Record<string, 
         // Signed by another model, key or route: the conversation can go on without.
         unsigned = true;
         for (const { message } of request.messages) stale.add(message);
+        notices.push('the vendor does not take the signatures of earlier thoughts any more; they were left out');
+      } else if (fault.status === 400 && /thinking.?(?:level|budget|config)/i.test(fault.message) && !unmeasured.has(model)) {
+        unmeasured.add(model);
+        notices.push('the model does not know this effort; its own counts');
       } else throw fail(fault, model);
     }
-    if (unsigned) yield { type: 'notice', code: 'left_out', text: 'the vendor does not take the signatures of earlier thoughts any more; they were left out' };
+    for (const text of notices) yield { type: 'notice', code: 'left_out', text };
     const context: Answering = { model, takenIds: () => callIdsIn(request), fail: (fault) => fail(fault, model), failAs: (error) => fail(faultFor(refusalIn(error, undefined, answer.headers)), model) };
     const kind = answer.headers['content-type'] ?? '';
     if (/text\/html/i.test(kind)) throw fail({ kind: 'connection', message: `what answers at ${baseUrl} is a web page and no model: check the base URL`, transient: false }, model);

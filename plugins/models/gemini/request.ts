@@ -39,7 +39,7 @@ function userContents({ content }: NormalizedMessage, { names }: Around): readon
     } else if (block.type === 'image' || block.type === 'document') parts.push(filePart(block));
   }
   if (results.length + parts.length === 0) parts.push({ text: '[an empty message]' });
-  return [results, parts].flatMap((p) => (p.length === 0 ? [] : [{ role: 'user', parts: p }]));
+  return [[...results, ...parts]].flatMap((p) => (p.length === 0 ? [] : [{ role: 'user', parts: p }]));
 }
 
 /** Letters, digits and a few signs; what else a model made up is refused when it goes back. */
@@ -94,12 +94,12 @@ export const toolsJson = (tools: readonly ToolSpec[]): string => wireJson([{
   }),
 }]);
 
-/** The request without its contents, which come last. */
-export function frameOf(request: ModelRequest, info: ModelInfo, body: Json, tools: string): string {
+/** The request without its contents, which come last. @param measured the model may be told how much to think */
+export function frameOf(request: ModelRequest, info: ModelInfo, body: Json, tools: string, measured: boolean): string {
   const system = request.system.filter((b) => b.text !== '').map((b) => ({ text: b.text }));
   const config = {
     ...(request.maxOutputTokens === undefined ? {} : { maxOutputTokens: request.maxOutputTokens }),
-    ...(info.can?.includes('thinking') === false ? {} : thinkingOf(request, info.id)),
+    ...(info.can?.includes('thinking') === false ? {} : thinkingOf(request, info.id, measured)),
   };
   const choice = request.toolChoice;
   const offered = request.tools.length > 0;
@@ -117,13 +117,14 @@ export function frameOf(request: ModelRequest, info: ModelInfo, body: Json, tool
 }
 
 /** Levels for the third generation and later, tokens before it. */
-function thinkingOf(request: ModelRequest, model: string): { readonly thinkingConfig?: Json } {
+function thinkingOf(request: ModelRequest, model: string, measured: boolean): { readonly thinkingConfig?: Json } {
   const { thinking, effort } = request;
   if (thinking === undefined && effort === undefined) return {};
   const shown = thinking === undefined ? {} : { includeThoughts: true };
+  if (!measured) return thinking === undefined ? {} : { thinkingConfig: shown };
   const budget = typeof thinking === 'object' ? thinking.budgetTokens : undefined;
   if (isThirdOrLater(model)) {
-    const level = effort !== undefined ? LEVELS[effort] ?? effort : budget === undefined ? undefined : budget <= 4_096 ? 'low' : budget <= 16_384 ? 'medium' : 'high';
+    const level = effort !== undefined ? (effort === 'xhigh' && !/^gemini-[4-9]/.test(model) ? 'high' : LEVELS[effort] ?? effort) : budget === undefined ? undefined : budget <= 4_096 ? 'low' : budget <= 16_384 ? 'medium' : 'high';
     return { thinkingConfig: { ...shown, ...(level === undefined ? {} : { thinkingLevel: level }) } };
   }
   const tokens = budget ?? (effort === undefined ? -1 : BUDGETS[effort]);

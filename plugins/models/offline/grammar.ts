@@ -150,7 +150,7 @@ function linesOf(words: string): Lines | null {
 type Rule = readonly [RegExp, (m: readonly string[], q: Quotes) => Intent | null];
 const rule = (pattern: string, make: Rule[1], flags = 'i'): Rule => [new RegExp(`^(?:${pattern})$`, flags), make];
 
-const HOW_MANY = "(?:(?:count |check |find out |see )?how many|(?:count|count up|give me|tell me)(?: the)?(?: total)?(?: number of| count of)?(?: all)?(?: the)?|(?:what(?:'s| is) )?(?:the )?(?:total )?(?:number|count|amount) of)";
+const HOW_MANY = "(?:(?:count |check |find out |see )?how many|count(?: up)?(?: the)?(?: total)?(?: number of)?(?: all)?(?: the)?|(?:give|tell) me (?:the )?(?:total )?(?:number|count) of|(?:what(?:'s| is) )?(?:the )?(?:total )?(?:number|count|amount) of)";
 const SHOW = '(?:read|show|print|open|cat|display|view|output|dump|see|give|get|type|list)(?:\\s+me)?(?:\\s+out)?';
 const CONTAIN = "(?:that |which |do |does |who )?(?:contain|mention|use|import|include|reference|refer to|match|have|has|talk about|call|define|declare|say|depend on|(?:with|has|have) the (?:word|text|string|phrase))(?:s|es|ing)?";
 const OCCUR = '(?:occur|appear|show up|come up|exist|mentioned|used|called|found|written|referenced|repeated|seen|be found|been used|imported|present|defined|declared)(?:s|ed)?';
@@ -190,7 +190,7 @@ const run = (command: string, place?: string): Intent | null => {
   return { do: 'run', command: place === undefined ? line : `cd ${/^[\w./-]+$/.test(place) ? place : `'${place.replaceAll("'", "'\\''")}'`} && ${line}` };
 };
 const lines = (target: string, q: Quotes): Intent | null => {
-  const text = target.trim().replace(/^(?:(?:are there|are|is there|there are|does|do|is|in|inside|of|from|long is|for)\s+)+/i, '').replace(/\s+(?:have|has|contain|contains|there|long|got|consist of|altogether|in total|all together)$/i, '').replace(/^(?:each of|every|all of)\s+(?=\S+\.\w+)/i, '');
+  const text = target.trim().replace(/^(?:(?:are there|are|is there|there are|does|do|is|in|inside|under|within|below|of|from|long is|for)\s+)+/i, '').replace(/\s+(?:have|has|contain|contains|there|long|got|consist of|altogether|in total|all together)$/i, '').replace(/^(?:each of|every|all of)\s+(?=\S+\.\w+)/i, '');
   const files = text === '' ? null : filesOf(text, q);
   if (files !== null) return files.includes(IT) && files.length > 1 ? null : { do: 'lines', files, where: null };
   const where = whereOf(text, q);
@@ -221,7 +221,7 @@ const project = (about: Extract<Intent, { do: 'project' }>['about']) => (): Inte
 
 /** Speaks of names, not of contents. */
 const speaksOfNames = (words: string, q: Quotes): boolean =>
-  /\bnames?$|^(?:the\s+|an?\s+)?(?:file\s+)?(?:extensions?|suffix|endings?|names?)\b|^\S*\*\S*(?:\s+in\s.+)?$/i.test(words) || /^\*+\.\w+$/.test(quoteOf(words, q)?.text ?? '');
+  /\bnames?$|^(?:the\s+|an?\s+)?(?:file\s+)?(?:extensions?|suffix|endings?|names?)\b|^\S*\*\S*(?:\s|$)/i.test(words) || /^\*+\.\w+$/.test(quoteOf(words, q)?.text ?? '');
 
 const RULES: readonly Rule[] = [
   rule("(?:hi|hello|hey|greetings|good (?:morning|afternoon|evening|day))(?: there| you| tappet)?|(?:thanks|thank you|thx|cheers|great|perfect|cool|nice)(?: .{0,40})?", () => ({ do: 'help', greets: true })),
@@ -296,7 +296,7 @@ const RULES: readonly Rule[] = [
   [/^(?:[Ll]ist|[Ss]how|[Ff]ind|[Pp]rint|[Ww]hat are|[Gg]et|[Gg]ive)(?:\s+me)?(?:\s+(?:all|the|of|every))*\s+([A-Z]{3,})(?:s|'s)?(?:\s+(?:comments?|markers?|notes?|tags))?(?:\s+(?:in|inside|within|under|across)\s+(.+))?$/, (m, q) => (BARE_NAMES.test(m[1]!) && !/^TODO$/.test(m[1]!) ? null : search(m[1]!, q, 'lines', m[2] ?? ''))],
   rule(`(?:find|locate|look for|search for(?= (?:(?:the|a|an|all|any|my|our) )*files? )|where(?:'s| is| are)|get me)\\s+(?:(?:the|a|an|all|any|my|our)\\s+)*(?:files?\\s+)?(?:(?:named|called)\\s+)?(.+?)(?:\\s+(?:located|stored|kept|saved|placed|defined))?(?:\\s+(?:in|inside|under|within)\\s+(.+))?`, (m, q) => { const file = quoteOf(m[1]!, q) !== undefined && !/\b(?:named|called)\b/i.test(m[0]!) && !/^where/i.test(m[0]!) ? null : fileOf(m[1]!, q); const folder = folderIn(m[2], q); return file === null || file === IT || folder === undefined ? null : { do: 'files', set: named(file, folder), how: 'list' }; }),
   rule(`(?:list|show|display|print|enumerate|find|get|give|name|see|what are|which are|what|which|output|locate|search for|look for)(?:\\s+me)?(?:\\s+(?:a list of|out|up))?(?:\\s+(?:all|of|the|every))*\\s+(.+)`, (m, q) => { const set = setOf(m[1]!, q); return set === null ? null : { do: 'files', set, how: 'list' }; }),
-  rule(`(?:what(?:'s| is| are)|list what(?:'s| is)|show (?:me )?what(?:'s| is))\\s+(?:all\\s+)?(?:in|inside|under|within)\\s+(.+)|what\\s+(?:does|do)\\s+(.+?)\\s+(?:contain|have|hold|include)|(?:list|show|ls|dir|tree|explore|browse)(?:\\s+me)?(?:\\s+the)?(?:\\s+contents? of)?(?:\\s+(.+))?`, (m, q) => { const words = m[1] ?? m[2] ?? m[3] ?? ''; if (words !== '' && fileOf(words, q) !== null && !/\/$/.test(words) && !/folder|director/i.test(words)) return null; if (/^show/i.test(m[0]!) && m[3] !== undefined && !/\/|folder|director/i.test(words)) return null; const folder = words === '' ? '' : readFolder(words, q); return folder === null ? null : { do: 'files', set: { names: '*', folder: folder === '' ? null : folder, deep: !/^ls|^dir/i.test(m[0]!), path: false }, how: 'list' }; }),
+  rule(`(?:what(?:'s| is| are)|list what(?:'s| is)|show (?:me )?what(?:'s| is))\\s+(?:all\\s+)?(?:in|inside|under|within)\\s+(.+)|what\\s+(?:does|do)\\s+(.+?)\\s+(?:contain|have|hold|include)|(?:list|show|ls|dir|tree|explore|browse)(?:\\s+me)?(?:\\s+the)?(?:\\s+contents? of)?(?:\\s+(.+))?`, (m, q) => { const words = m[1] ?? m[2] ?? m[3] ?? ''; if (/\.\w+$/.test(fileOf(words, q) ?? '') || BARE_NAMES.test(fileOf(words, q) ?? '')) return null; if (/^show/i.test(m[0]!) && m[3] !== undefined && !/\/|folder|director/i.test(words)) return null; const folder = words === '' ? '' : readFolder(words, q); return folder === null ? null : { do: 'files', set: { names: '*', folder: folder === '' ? null : folder, deep: !/^ls|^dir/i.test(m[0]!), path: false }, how: 'list' }; }),
 
   // Reading.
   rule(`(?:(?:${SHOW}|what(?:'s| is| are| does))\\s+(?:on\\s+|in\\s+)?)?((?:the\\s+)?(?:lines?|rows?|first|last|top|bottom|initial|final|from line)\\b.*?)\\s+(?:of|from|in)\\s+(.+?)(?:\\s+says?)?`, (m, q) => { const range = linesOf(m[1]!); return range === null ? null : read(m[2]!, q, range); }),

@@ -47,7 +47,7 @@ function assistantMessages({ content }: NormalizedMessage, provider: string, man
     else if (block.type === 'thinking' && isOwn(block, provider)) thoughts.push(block.thinking);
     else if (block.type === 'tool_use') {
       calls.push({
-        id: wireId(block.id, manner), type: 'function', function: { name: wireName(block.name), arguments: JSON.stringify(block.input) },
+        id: wireId(block.id, manner), type: 'function', function: { name: wireName(block.name), arguments: wireJson(block.input) },
         ...signed(block.signature),
       });
     }

@@ -50,8 +50,10 @@ export function providerFor(server: Server, models: readonly ModelInfo[], unknow
     known.set(how, made);
     return made;
   };
-  const infoOf = (model: string): ModelInfo => findModel(models, model) ?? findModel(models, model.replace(/-\d{4}-\d{2}-\d{2}$/, '')) ?? findModel(served, model)
-    ?? { id: model, ...unknown, ...(server.vendor && /^(?:o\d|gpt-(?:[5-9]|\d\d))/.test(model) ? { can: ['tools', 'images', 'thinking', 'effort'] as const } : {}) };
+  /** A dated id is sent as it is, with the facts of its plain one; newer models of the vendor all think. */
+  const infoOf = (model: string): ModelInfo => findModel(models, model) ?? findModel(served, model) ?? {
+    ...unknown, ...(server.vendor && /^(?:o\d|gpt-(?:[5-9]|\d\d))/.test(model) ? { can: [...unknown.can ?? [], 'thinking', 'effort'] } : {}), ...findModel(models, model.replace(/-\d{4}-\d{2}-\d{2}$/, '')), id: model,
+  };
 
   /** A key among the configured headers counts before any other. */
   const ownKey = Object.keys(server.settings?.headers ?? {}).some((h) => /^(?:authorization|api-key)$/i.test(h));
@@ -176,12 +178,11 @@ export function providerFor(server: Server, models: readonly ModelInfo[], unknow
     ...(wire === 'responses' && server.vendor ? {
       async countTokens(request: ModelRequest, signal: AbortSignal): Promise<number> {
         const info = infoOf(request.model);
-        const without = new Set<Relief>([...(learnt.get(info.id) ?? []), 'store', 'prompt_cache_key', 'max_tokens', 'encrypted', 'summary']);
-        const { head, ...rest } = frame(request, info, without);
+        const without = new Set<Relief>([...(learnt.get(info.id) ?? []), 'stream', 'store', 'prompt_cache_key', 'max_tokens', 'encrypted', 'summary']);
         try {
           const { status, headers, text, body } = await client.json({
             path: endpoint(server, 'responses/input_tokens', info.id), headers: { ...await authorised(info.id), 'content-type': 'application/json' },
-            body: bodyOf({ ...rest, head: head.replace('"stream":true,', '').replace(',"stream":true', '') }, request, mannerOf(info, without)), signal, model: info.id,
+            body: bodyOf(frame(request, info, without), request, mannerOf(info, without)), signal, model: info.id,
           });
           if (status >= 300 || !isRecord(body)) throw fail(faultFor(refusalOf(status, headers, text)), info.id);
           return countOf(body.input_tokens);

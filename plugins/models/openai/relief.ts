@@ -1,7 +1,8 @@
 /** What is left out, once, where a server refuses a part of the request that the answer does not hang on. */
 import type { Refusal } from './faults.ts';
 
-export type Relief = 'stream_options' | 'tool_choice' | 'max_tokens' | 'other_max_tokens' | 'effort' | 'summary' | 'reasoning' | 'encrypted' | 'store' | 'prompt_cache_key' | 'files' | 'long_ids' | 'stale_reasoning' | 'reasoning_back' | 'reasoning_kept';
+/** `stream` is left out where tokens are only counted. */
+export type Relief = 'stream' | 'stream_options' | 'tool_choice' | 'max_tokens' | 'other_max_tokens' | 'effort' | 'summary' | 'reasoning' | 'encrypted' | 'store' | 'prompt_cache_key' | 'files' | 'long_ids' | 'stale_reasoning' | 'reasoning_back' | 'reasoning_kept';
 
 interface Rule {
   readonly relief: Relief;

@@ -51,7 +51,7 @@ function assistantItems({ content }: NormalizedMessage, provider: string, manner
       if (block.text !== '') items.push({ type: 'message', role: 'assistant', ...(phase === undefined ? {} : { phase }), content: [{ type: 'output_text', text: block.text }] });
       phase = undefined;
     } else if (block.type === 'tool_use') {
-      items.push({ type: 'function_call', call_id: wireId(block.id, manner), name: wireName(block.name), arguments: JSON.stringify(block.input) });
+      items.push({ type: 'function_call', call_id: wireId(block.id, manner), name: wireName(block.name), arguments: wireJson(block.input) });
     } else if (block.type === 'vendor' && isOwn(block, provider)) {
       if (block.block.type === PHASE) phase = block.block.phase;
       else if (block.block.type !== 'reasoning' || manner.reasoning) items.push(block.block);
@@ -71,7 +71,7 @@ export function responsesFrame(o: { readonly request: ModelRequest; readonly ser
   const fields: Record<string, unknown> = { model: o.model };
   const system = request.system.map((b) => b.text).filter((t) => t !== '').join('\n\n');
   if (system !== '') fields.instructions = system;
-  fields.stream = true;
+  if (!without.has('stream')) fields.stream = true;
   if (!without.has('store')) fields.store = false;
   if (!without.has('prompt_cache_key')) fields.prompt_cache_key = request.sessionId.slice(0, 64);
   if (request.maxOutputTokens !== undefined && !without.has('max_tokens')) fields.max_output_tokens = Math.max(16, request.maxOutputTokens);
@@ -86,7 +86,7 @@ export function responsesFrame(o: { readonly request: ModelRequest; readonly ser
   const choice = request.toolChoice;
   const offered = request.tools.length > 0;
   if (offered && choice !== undefined && choice !== 'auto' && !without.has('tool_choice')) fields.tool_choice = typeof choice === 'object' ? { type: 'function', name: wireName(choice.name) } : choice === 'any' ? 'required' : choice;
-  Object.assign(fields, server.body);
+  if (!without.has('stream')) Object.assign(fields, server.body);
   const json = wireJson(fields);
   return { head: `${json.slice(0, -1)}${offered ? `,"tools":${o.tools(toolsJson)}` : ''},"input":[`, first: '', tail: ']}', fields: new Set([...Object.keys(fields), ...Object.keys(reasoning).map((k) => `reasoning.${k}`)]) };
 }

@@ -30,9 +30,10 @@ test('follows ignore files: nested, negated, nearest first', async (t) => {
 test('a hostile ignore file does not hold up the walk', async (t) => {
   const { folder, file } = await testProject(t);
   await file('.gitignore', `${'*a'.repeat(30)}b\nx\n`);
-  await file('a'.repeat(250), '');
+  const name = `${'a'.repeat(200)}bc`;
+  await file(name, '');
   await file('x', '');
-  assert.deepEqual(await waysOf(folder), ['.gitignore', 'a'.repeat(250)]);
+  assert.deepEqual(await waysOf(folder), ['.gitignore', name]);
 });
 
 test('a folder below a repository hears what the folders above say, unless they leave it out itself', async (t) => {

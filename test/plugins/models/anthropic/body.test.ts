@@ -108,7 +108,7 @@ test('a budget that does not fit beside a small answer makes the answer larger, 
 });
 
 test('effort, the choice of a tool and the session go along; a model that cannot take them gets them not, and people are told', async (t) => {
-  const { mock, provider } = await bench(t, undefined, { settings: { betas: ['a-1', 'b-2'], headers: { 'X-Team': 'red' } } });
+  const { mock, provider } = await bench(t, undefined, { settings: { betas: ['a-1', 'b-2'], headers: { 'X-Team': 'red', 'Anthropic-Beta': 'own-1' } } });
   const ask = async (model: string, more: Partial<ModelRequest>): Promise<string[]> => {
     const { events, error } = await hear(provider, requestTo(provider, model, HELLO, more));
     assert.equal(error, undefined);
@@ -117,15 +117,16 @@ test('effort, the choice of a tool and the session go along; a model that cannot
   assert.deepEqual(await ask('claude-opus-5', { effort: 'xhigh', toolChoice: { name: 'Bash' } }), []);
   const first = mock.requests[0]!;
   assert.deepEqual([first.body.output_config, first.body.tool_choice, first.body.thinking, first.body.metadata], [{ effort: 'xhigh' }, { type: 'tool', name: 'Bash' }, { type: 'disabled' }, { user_id: 'session-1' }]);
-  assert.deepEqual([first.headers['anthropic-beta'], first.headers['x-team'], first.headers['anthropic-version']], ['a-1,b-2', 'red', '2023-06-01']);
+  assert.deepEqual([first.headers['anthropic-beta'], first.headers['x-team'], first.headers['anthropic-version']], ['own-1,a-1,b-2', 'red', '2023-06-01']);
   assert.equal((await ask('claude-haiku-4-5', { effort: 'high', thinking: 'adaptive', toolChoice: 'any' })).length, 1);
   assert.deepEqual([mock.requests[1]!.body.output_config, mock.requests[1]!.body.tool_choice, mock.requests[1]!.body.thinking], [undefined, { type: 'any' }, undefined]);
   assert.match((await ask('sonnet', { toolChoice: 'any' })).join(), /cannot be told which tool/);
-  assert.deepEqual([mock.requests[2]!.body.tool_choice, mock.requests[2]!.headers['anthropic-beta']], [undefined, 'a-1,b-2,thinking-binding-controls-2026-08-01']);
+  assert.deepEqual([mock.requests[2]!.body.tool_choice, mock.requests[2]!.headers['anthropic-beta']], [undefined, 'own-1,a-1,b-2,thinking-binding-controls-2026-08-01']);
+  assert.deepEqual(await ask('sonnet', { toolChoice: 'any' }), [], 'people are told once');
   await ask('sonnet', { toolChoice: 'none' });
-  assert.deepEqual(mock.requests[3]!.body.tool_choice, { type: 'none' });
+  assert.deepEqual(mock.requests[4]!.body.tool_choice, { type: 'none' });
   await ask('sonnet', { toolChoice: 'any', tools: [] });
-  assert.equal(mock.requests[4]!.body.tool_choice, undefined);
+  assert.equal(mock.requests[5]!.body.tool_choice, undefined);
 });
 
 test('tokens are counted by the API, without what a count does not take', async (t) => {

@@ -5,7 +5,7 @@ import type { ToolUseBlock } from 'tappet/schemas';
 import { collect } from '../../../contracts/collect.ts';
 import { hear, inOrder, requestTo } from '../../../contracts/model-provider.ts';
 import gemini from '../../../../plugins/models/gemini/index.ts';
-import { answer, chunk, STALE } from '../../../support/mock-gemini.ts';
+import { answer, chunk, refuse, STALE } from '../../../support/mock-gemini.ts';
 import { frame } from '../../../support/mock-server.ts';
 import { answered, assistant, HELLO, notices, stand, stopOf, text, user } from './stand.ts';
 
@@ -34,6 +34,18 @@ test('counts thinking in tokens before the third generation, in levels from then
     const { ask, mock } = await stand(t, [ok], { model });
     assert.equal((await ask(HELLO, more)).error, undefined);
     assert.deepEqual(mock.asked()[0]!.body.generationConfig?.thinkingConfig, config);
+  }
+});
+
+test('an effort that the model does not know is left out, once told', async (t) => {
+  for (const [model, left] of [['gemini-4-argon', { includeThoughts: true }], ['gemini-2.5-pro', { includeThoughts: true }]] as const) {
+    const { ask, mock } = await stand(t, (seen) => (Object.keys(seen.body.generationConfig.thinkingConfig).length === 1 ? ok : refuse(400, 'INVALID_ARGUMENT', 'Thinking level XHIGH is not supported for this model.')), { model });
+    const heard = await ask(HELLO, { effort: 'xhigh', thinking: 'adaptive' });
+    assert.equal(heard.error, undefined);
+    assert.equal(notices(heard).length, 1);
+    assert.deepEqual(notices(await ask(HELLO, { effort: 'xhigh', thinking: 'adaptive' })), []);
+    assert.deepEqual(mock.asked().at(-1)!.body.generationConfig.thinkingConfig, left);
+    assert.equal(mock.asked().length, 3);
   }
 });
 

@@ -116,6 +116,12 @@ test('the table is merged with the configuration, and an alias reaches the model
   assert.equal(mock.asked()[0]!.body.model, 'acme-model-7');
 });
 
+test('a dated id is sent as it is, with the facts of its plain one', async (t) => {
+  const { ask, mock } = await stand(t, [{ frames: responsesFrames({ text: ['ok'] }) }], { wire: 'responses', model: 'gpt-5-2025-08-07' });
+  await ask();
+  assert.deepEqual([mock.asked()[0]!.body.model, mock.asked()[0]!.body.include], ['gpt-5-2025-08-07', ['reasoning.encrypted_content']]);
+});
+
 test('every model of the table has facts, and no name stands for two', async () => {
   const models = (await providersOf({}))[0]!.models();
   const names = models.flatMap((m) => [m.id, ...m.aliases ?? []]);

@@ -5,7 +5,7 @@ import { BASIC, project } from '../../../support/project.ts';
 
 for (const wire of ['responses', 'chat'] as const) {
   test(`a whole turn with a call runs on the ${wire} wire, each request on the bytes of the one before`, async (t) => {
-    const mock = await mockOpenai((seen, n) => {
+    const mock = await mockOpenai((_, n) => {
       const calls = [{ id: 'call_1', name: 'Read', args: JSON.stringify({ file_path: 'a.txt' }) }];
       if (wire === 'chat') return { frames: chatFrames(n === 0 ? { calls } : { text: ['It says forty-two.'] }) };
       return { frames: responsesFrames(n === 0 ? { reasoning: [{ id: 'rs_1', summary: ['Look.'], encrypted: 'gAAA' }], calls } : { text: ['It says forty-two.'] }) };
