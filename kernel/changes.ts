@@ -24,6 +24,8 @@ export interface ChangeParts {
   readonly store: (line: LineDraft) => Promise<void>;
   readonly append: (message: Message) => Promise<void>;
   readonly emit: (body: EventBody) => void;
+  /** The rules have changed. */
+  readonly syncRules: () => void;
 }
 export interface Changes {
   set(change: SessionChange): ReturnType<Session['set']>;
@@ -88,6 +90,7 @@ export function createChanges(p: ChangeParts): Changes {
     const kept = live.rules.filter((r) => r.source !== 'session' || r.behavior !== u.behavior || u.type === 'addRules' || (u.type === 'removeRules' && !texts.includes(ruleText(r))));
     const added = u.type === 'removeRules' ? [] : u.rules.map((r): SourcedRule => ({ ...r, behavior: u.behavior, source: 'session', origin: SESSION_ORIGIN }));
     live.rules.splice(0, live.rules.length, ...kept, ...added);
+    p.syncRules();
   }
 
   return {

@@ -192,7 +192,7 @@ async function again(c: Conversation, call: PreparedCall, input: Readonly<Record
 
 /** Rules that would have let the call through, as the tool proposes them. */
 export function suggest(call: PreparedCall): readonly PermissionUpdate[] {
-  try { return call.tool.suggest(call.input, call.judged.subjects, { cwd: call.judged.cwd, home: call.judged.home, base: call.judged.cwd, behavior: 'allow' }); } catch { return []; } // a suggestion that fails is none
+  try { return call.tool.suggest(call.input, call.judged.subjects, { cwd: call.judged.cwd, home: call.judged.home, base: call.judged.roots[0] ?? call.judged.cwd, behavior: 'allow' }); } catch { return []; } // a suggestion that fails is none
 }
 
 function askText(call: PreparedCall, opinion: Opinion): string {

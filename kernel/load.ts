@@ -76,7 +76,7 @@ async function importOne(kernel: Kernel, entry: MergedPlugin, order: number): Pr
     const plugin = checkShape(entry, module);
     const named = entry.name.startsWith('plugin-dir/') ? { ...entry, name: plugin.name } : entry;
     if (named !== entry) {
-      const refused = pluginRefusal(plugin.name, 'flag', kernel.settings().bounds);
+      const refused = pluginRefusal(plugin.name, entry.entry, 'flag', kernel.settings().bounds);
       if (refused !== null) { report(kernel, named, 'forbidden', { error: `${plugin.name}: ${refused}` }); return null; }
     }
     return { entry: named, plugin, hash, from, order, ms: performance.now() - started };

@@ -31,7 +31,7 @@ async function chooseOne(kernel: Kernel, wanted: string | undefined): Promise<Ch
   if (slash < 0) {
     // An id that no table knows goes, as it is, to whoever can be used.
     const first = await firstAvailable(providers).catch(() => undefined);
-    if (first !== undefined && first.models().length > 0 && first.name !== 'offline') return chosen(first, wanted);
+    if (first !== undefined && first.kind !== 'stand-in') return chosen(first, wanted);
   }
   const provider = slash < 0 ? wanted : wanted.slice(0, slash);
   const words = providers.flatMap((p) => [`${p.name}/…`, ...p.models().flatMap((m) => [...(m.aliases ?? []), `${p.name}/${m.id}`])]);
@@ -41,13 +41,14 @@ async function chooseOne(kernel: Kernel, wanted: string | undefined): Promise<Ch
 
 async function firstAvailable(providers: readonly ModelProvider[]): Promise<ModelProvider> {
   const why: string[] = [];
-  for (const p of providers) {
+  for (const p of [...providers].sort((a, b) => KINDS[a.kind ?? 'remote'] - KINDS[b.kind ?? 'remote'])) {
     const reason = await p.available();
     if (reason === null) return p;
     why.push(`${p.name}: ${reason}`);
   }
   throw new TappetError('E_MODEL_UNAVAILABLE', { message: why.join('; ') || 'no provider is switched on' });
 }
+const KINDS = { remote: 0, local: 1, 'stand-in': 2 } as const;
 const infoOf = (p: ModelProvider, word: string): ModelInfo | undefined => p.models().find((m) => m.id === word || m.aliases?.includes(word) === true);
 function chosen(provider: ModelProvider, word: string): ChosenModel {
   const info = infoOf(provider, word);

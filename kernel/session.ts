@@ -31,6 +31,7 @@ import { createReplacements } from './replacement.ts';
 import { checkedSchema } from './schema.ts';
 import type { Store } from './store.ts';
 import { createStore } from './store.ts';
+import { createTokenEstimate } from './tokens.ts';
 import { offered } from './tools.ts';
 import type { Restored } from './transcript.ts';
 import { runTurn } from './turn.ts';
@@ -67,6 +68,7 @@ export async function createSession(p: SessionParts): Promise<Session> {
   const resources: Promise<QuerySettlement>[] = [];
   const queue: Queued[] = [];
   const normalizer = createNormalizer();
+  const tokens = createTokenEstimate();
   const bytes = new WeakMap<never, never>();
   let messages: readonly Message[] = p.restored?.messages ?? [];
   let leaf = p.restored?.leaf ?? null;
@@ -80,6 +82,7 @@ export async function createSession(p: SessionParts): Promise<Session> {
 
   const stamp = () => ({ sessionId: p.id, agentId, turnId: turn?.id ?? null });
   const emit = (body: EventBody): void => events.emit(body, stamp());
+  const rules = (): readonly SourcedRule[] => [...kernel.config().rules, ...live.rules, ...(p.parent === undefined ? [] : p.parent.conversation.rules().filter((r) => r.behavior !== 'allow' && r.source === 'session'))];
   const initialMode = firstMode(kernel, p.overlay, p.restored?.mode ?? null);
   const state: Store<AppState> = createStore<AppState>({
     settings: kernel.settings(), cwd: live.cwd, mainLoopModel: live.wantedModel ?? kernel.settings().model ?? '(first available)', title: p.restored?.title ?? null, turn: 'idle', tasks: {}, speculation: { status: 'idle' },
@@ -96,7 +99,6 @@ export async function createSession(p: SessionParts): Promise<Session> {
     messages = [...messages, message];
     emit({ type: 'message', message });
   };
-  const rules = (): readonly SourcedRule[] => [...kernel.config().rules, ...live.rules, ...(p.parent === undefined ? [] : p.parent.conversation.rules().filter((r) => r.behavior !== 'allow' && r.source === 'session'))];
   const mode = (): PermissionMode => kernel.registries.permissionModes.get(state.get().toolPermissionContext.mode) ?? DENIES_ALL;
   const localTaps = (name: string): readonly LocalTap[] => [...hosts.keys()].flatMap((h) => (h.hooks ?? []).filter((x) => x.event === name).map((x, i): LocalTap => ({ name: `(host) ${name} ${i + 1}`, layer: 'flag', origin: HOST_ORIGIN, matcher: x.matcher, timeoutMs: x.timeoutMs, onFailure: x.onFailure, run: x.run })));
   const onTapError = (r: TapReport): void => {
@@ -136,8 +138,12 @@ export async function createSession(p: SessionParts): Promise<Session> {
     registerResource: (work) => { (p.parent?.conversation.registerResource ?? ((w: Promise<QuerySettlement>) => { resources.push(w); }))(work); },
     judged: (call, at) => ({ ...call, agentId, cwd: at, roots: conversation.roots(), home: kernel.places.home, mode: state.get().toolPermissionContext.mode, rules: rules() }),
   };
+  // What tools see of the rules is what the gate judges by.
+  const syncRules = (): void => state.set((s) => ({ ...s, settings: kernel.settings(), toolPermissionContext: { ...s.toolPermissionContext, rules: rules() } }));
+  syncRules();
+  const unwatch = kernel.onSettings(syncRules);
   const prompt = createPrompt(conversation);
-  const changes = createChanges({ kernel, live, state, initialMode, store, append, emit });
+  const changes = createChanges({ kernel, live, state, initialMode, store, append, emit, syncRules });
 
   // ---- the life of a session -----------------------------------------------------------------------------------------------
 
@@ -184,7 +190,7 @@ export async function createSession(p: SessionParts): Promise<Session> {
       await store({ type: 'turn', turnId: running.id, state: 'started' });
       const blocked = await take(first, running.id, abort.signal);
       end = blocked ?? (await runTurn(conversation, {
-        turnId: running.id, signal: abort.signal, normalizer, prompt, bytes: bytes as never, open, wantedModel: currentModel,
+        turnId: running.id, signal: abort.signal, normalizer, prompt, bytes: bytes as never, tokens, open, wantedModel: currentModel,
         join: async () => {
           for (let i = queue.findIndex((q) => q.priority === 'next'); i >= 0; i = queue.findIndex((q) => q.priority === 'next')) {
             const [joined] = queue.splice(i, 1);
@@ -307,6 +313,7 @@ export async function createSession(p: SessionParts): Promise<Session> {
         while (pumping !== null) await pumping;
         if (begun) await conversation.fire('SessionEnd', { reason: 'other' }, { signal: new AbortController().signal });
         closing.abort(new Error('the session is closed'));
+        unwatch();
         if (p.parent === undefined) { desk.close(); await Promise.allSettled(resources); }
         await p.log?.close();
         emit({ type: 'session.closed', reason: 'closed' });

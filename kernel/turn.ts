@@ -16,6 +16,7 @@ import type { Normalizer } from './normalize.ts';
 import type { PromptSource } from './prompt.ts';
 import { systemBlocks } from './prompt.ts';
 import { createScheduler } from './scheduler.ts';
+import type { TokenEstimate } from './tokens.ts';
 
 export interface TurnOptions {
   readonly turnId: Uuid;
@@ -24,6 +25,8 @@ export interface TurnOptions {
   readonly prompt: PromptSource;
   /** Encoded messages by provider; lives with the session. */
   readonly bytes: WeakMap<NormalizedMessage, Map<string, Uint8Array>>;
+  /** Lives with the session: each answer makes it better. */
+  readonly tokens: TokenEstimate;
   /** Takes prompts that join at the next round into the messages. */
   readonly join: () => Promise<void>;
   readonly wantedModel: () => string | undefined;
@@ -203,7 +206,7 @@ function createRound(c: Conversation, o: TurnOptions, model: ChosenModel, state:
     return {
       model: model.id, system: systemBlocks(params), messages, tools, sessionId: c.id, turnId: o.turnId,
       ...(params.maxOutputTokensOverride === undefined ? {} : { maxOutputTokens: params.maxOutputTokensOverride }),
-      ...(thinking === undefined || thinking === false ? {} : { thinking: thinking === 'adaptive' ? 'adaptive' as const : { budgetTokens: thinking } }),
+      ...(thinking === undefined ? {} : { thinking: typeof thinking === 'number' ? { budgetTokens: thinking } : thinking }),
       ...(effort === undefined ? {} : { effort }),
     };
   }
@@ -254,6 +257,7 @@ function createRound(c: Conversation, o: TurnOptions, model: ChosenModel, state:
       tally.apiMs += Date.now() - started;
       const cost = costOf(model.info, usage);
       reservation?.settle(usage, cost);
+      if (stopReason !== null) o.tokens.correct(usage);
       tally.usage = addUsage(tally.usage, usage);
       tally.cost += cost;
     }
@@ -277,9 +281,7 @@ function createRound(c: Conversation, o: TurnOptions, model: ChosenModel, state:
   return {
     async budget(): Promise<string | null> {
       request = await build();
-      const size = request.messages.reduce((n, m) => n + m.bytes.length, 0);
-      // Four bytes to a token: coarse, and only used to keep several requests at once from overdrawing together.
-      const estimate = costOf(model.info, { ...NO_USAGE, input_tokens: Math.ceil(size / 4) });
+      const estimate = costOf(model.info, { ...NO_USAGE, input_tokens: o.tokens.request(request.system, request.tools, request.messages.map((m) => m.message)) });
       const limits = c.kernel.settings().limits;
       const reserved = c.budget.reserve({ ...limits, ...(tightest(limits.costUsd, c.overlay.costUsd) === undefined ? {} : { costUsd: tightest(limits.costUsd, c.overlay.costUsd)! }) }, estimate);
       if ('exceeded' in reserved) return reserved.exceeded;

@@ -24,7 +24,8 @@ export interface ModelRequest {
   /** The same array while the tools are the same: providers may key a cache on it. */
   readonly tools: readonly ToolSpec[];
   readonly maxOutputTokens?: number | undefined;
-  readonly thinking?: { readonly budgetTokens: number } | 'adaptive' | undefined;
+  /** `false`: not at all, where it can be told; left out: as the vendor has it. */
+  readonly thinking?: { readonly budgetTokens: number } | 'adaptive' | false | undefined;
   readonly effort?: string | undefined;
   readonly toolChoice?: 'auto' | 'any' | 'none' | { readonly name: string } | undefined;
   readonly sessionId: string;
@@ -84,6 +85,8 @@ export interface ModelProvider {
   encode(message: NormalizedMessage): Uint8Array;
   /** Ends after `message_stop`; throws a `ModelFaultError` (`E_MODEL`) otherwise. An aborted signal ends it at once. */
   stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent>;
+  /** Where nothing is configured remote ones with a key are taken first, then a server on this machine, then a stand-in. Left out: remote. */
+  readonly kind?: 'remote' | 'local' | 'stand-in' | undefined;
   /** Its models are lists of others' (`a/x,b/y`): it tries the next when one fails. */
   readonly chains?: true | undefined;
   /** The vendor's own count, where it has one. */

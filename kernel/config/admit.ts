@@ -1,5 +1,5 @@
 /** What a layer may say at all: before trust, after it, and under a policy's bounds. What may not count stays visible, with the reason. */
-import type { Bounds, Layer, Origin } from '../../schemas/index.ts';
+import type { Bounds, Layer, Origin, PluginEntry } from '../../schemas/index.ts';
 import { place } from '../../schemas/origin.ts';
 
 /** One value that one layer says. */
@@ -57,16 +57,17 @@ function bounded(key: string, name: string, s: Statement, a: Admission): string 
   // A word that policy allows must not come to mean another model.
   if (key === 'models' && model !== undefined && s.layer !== 'built-in' && givesNames(s.value)) return `policy bounds models, so only policy may say which id or alias means which${by('bounds.model')}`;
   if (key === 'permissions' && name === 'allow' && bounds.permissions?.onlyPolicyAllows === true) return `only policy may allow${by('bounds.permissions.onlyPolicyAllows')}`;
-  if (key === 'plugins' && s.value !== false) return pluginRefusal(name, s.layer, bounds, by);
+  if (key === 'plugins' && s.value !== false) return pluginRefusal(name, s.value as PluginEntry, s.layer, bounds, by);
   return null;
 }
 const givesNames = (entry: unknown): boolean => typeof entry === 'object' && entry !== null && ('id' in entry || 'aliases' in entry);
 
-export function pluginRefusal(name: string, layer: Layer, bounds: Bounds, by: By = () => ''): string | null {
+/** Forbidden is forbidden, ours too; where plugins may come from and which are listed says nothing of those that ship with us. */
+export function pluginRefusal(name: string, entry: PluginEntry, layer: Layer, bounds: Bounds, by: By = () => ''): string | null {
   const p = bounds.plugins;
   if (p === undefined || layer === 'policy') return null;
   if (p.forbid !== undefined && fitsOne(p.forbid, name)) return `policy forbids it${by('bounds.plugins.forbid')}`;
-  if (layer === 'built-in') return null;
+  if (typeof entry !== 'object' || entry.use === undefined) return null;
   if (p.onlyFrom !== undefined && !p.onlyFrom.includes(layer)) return `policy lets plugins come from ${p.onlyFrom.join(', ') || 'nowhere else'} only${by('bounds.plugins.onlyFrom')}`;
   if (p.allow !== undefined && !fitsOne(p.allow, name)) return `policy does not list it${by('bounds.plugins.allow')}`;
   return null;

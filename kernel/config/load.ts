@@ -3,20 +3,21 @@ import { realpath, stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import type { ChainLink, ConfigLayer, ConfigProblem, ConfigView, Layer, Origin, TrustView } from '../../schemas/index.ts';
 import { asTappetError, isTappetError, messageOf, printError, TappetError } from '../errors.ts';
+import { isStricterMode } from './admit.ts';
 import type { LayerFile } from './check.ts';
 import { checkLayer } from './check.ts';
 import type { Merged } from './merge.ts';
 import { mergeLayers } from './merge.ts';
 import { makeOrigin } from './origin.ts';
 import type { Env, Places } from './places.ts';
-import { LOCAL_FILE, PROJECT_FILES } from './places.ts';
+import { LOCAL_FILE, PACKAGE_FILE, PACKAGE_KEY, PROJECT_FILES } from './places.ts';
 import { findPlugin } from './plugin-files.ts';
-import { readPolicyFiles } from './policy-files.ts';
+import { listPolicyFiles, readPolicyFile } from './policy-files.ts';
 import type { ReadFile } from './read.ts';
 import { readConfigFile, readConfigText } from './read.ts';
 import type { TrustState } from './trust.ts';
-import { readTrust, writeTrust } from './trust.ts';
-import { changeValue } from './write.ts';
+import { readTrust, trustFile, writeTrust } from './trust.ts';
+import { changeValue, pathSteps } from './write.ts';
 
 export interface ConfigSources {
   readonly root: string;
@@ -42,7 +43,7 @@ export interface Config extends ConfigView, Omit<Merged, 'chain' | 'keys' | 'set
   readonly fatal: readonly TappetError[];
   /** Have files changed since they were read? */
   stale(): Promise<boolean>;
-  /** Reads all again. A file that broke keeps its last good denies and asks; its allows do not count. */
+  /** Reads all again. A file that broke or is gone keeps its last good denies and asks; its allows do not count. */
   reload(): Promise<Config>;
   /** The same files with the defaults of plugins between built-in and user. */
   withDefaults(defaults: readonly LayerFile[]): Config;
@@ -53,92 +54,96 @@ export async function loadConfig(sources: ConfigSources, last: Config | null = n
   const { places, root, env } = sources;
   const problems: ConfigProblem[] = [];
   const fatal: TappetError[] = [];
-  const layers: { layer: Layer; file: string; state: 'counts' | 'absent' | 'broken' | 'unreadable'; why?: string }[] = [];
+  const layers: ConfigView['layers'][number][] = [];
   const stamps = new Map<string, string>();
+  const silent = new Set<string>();
   const cache = join(places.cache, 'parsed');
   const files: LayerFile[] = [sources.builtIn];
   layers.push({ layer: 'built-in', file: sources.builtIn.file, state: 'counts' });
+  // Before it is read: what changes in between is seen as changed.
+  const watch = async (file: string): Promise<string> => { const now = await stamp(file); stamps.set(file, now); return now; };
 
   const readPolicy = async (): Promise<void> => {
-    for (const f of [places.policy.main, places.policy.folder]) stamps.set(f, await stamp(f));
+    const read: LayerFile[] = [];
     try {
-      const read = await readPolicyFiles(places.policy, sources.policyOwner);
-      if (read.length === 0) layers.push({ layer: 'policy', file: places.policy.main, state: 'absent' });
-      for (const r of read) {
-        stamps.set(r.file, await stamp(r.file));
-        const checked = checkLayer(r, 'policy', env);
+      for (const f of [places.policy.main, places.policy.folder]) await watch(f);
+      for (const f of await listPolicyFiles(places.policy)) {
+        await watch(f);
+        const found = await readPolicyFile(f, sources.policyOwner);
+        if (found === null) continue;
+        const checked = checkLayer(found, 'policy', env);
         const bad = checked.problems[0];
-        if (bad !== undefined) throw new TappetError('E_POLICY_BROKEN', { message: bad.text, where: bad.origin ?? r.file });
-        files.push(checked);
-        layers.push({ layer: 'policy', file: r.file, state: 'counts' });
+        if (bad !== undefined) throw bad.error;
+        read.push(checked);
       }
     } catch (e) {
-      const error = isTappetError(e) && e.code === 'E_POLICY_BROKEN' ? e : new TappetError('E_POLICY_BROKEN', { message: messageOf(e), where: isTappetError(e) ? e.facts.where : places.policy.main });
+      const error = isTappetError(e) && e.code === 'E_POLICY_BROKEN' ? e : new TappetError('E_POLICY_BROKEN', { message: messageOf(e), where: isTappetError(e) ? e.facts.where : places.policy.main, cause: isTappetError(e) ? e.facts.cause : undefined });
       if (last === null) throw error;
-      // In mid-session the last good policy stays, but for what it allowed.
-      files.push(...last.files.filter((f) => f.layer === 'policy').map(withoutAllows));
       layers.push({ layer: 'policy', file: places.policy.main, state: 'broken', why: error.message });
-      problems.push(problemOf(error, false));
+      problems.push(problemOf(error));
+      return;
     }
+    if (read.length === 0) layers.push({ layer: 'policy', file: places.policy.main, state: 'absent' });
+    for (const f of read) layers.push({ layer: 'policy', file: f.file, state: 'counts' });
+    files.push(...read);
   };
 
-  const readLayer = async (layer: Layer, file: string, below?: string): Promise<ReadFile | null> => {
-    stamps.set(file, await stamp(file));
+  const readLayer = async (layer: Layer, file: string, below?: string): Promise<'absent' | 'there'> => {
+    await watch(file);
     try {
       const read = await readConfigFile(file, { layer, cache, below });
-      if (read === null) { layers.push({ layer, file, state: 'absent' }); return null; }
-      if (below !== undefined && read.value === undefined) return null;
+      if (read === null || (below !== undefined && read.value === undefined)) {
+        if (below !== undefined && stamps.get(file) !== 'absent') silent.add(file);
+        return 'absent';
+      }
       const checked = checkLayer(read, layer, env);
       files.push(checked);
       problems.push(...checked.problems);
       layers.push({ layer, file, state: 'counts' });
-      return read;
     } catch (e) {
       const error = asTappetError(e);
       layers.push({ layer, file, state: error.code === 'E_CONFIG_READ' ? 'unreadable' : 'broken', why: error.message });
-      problems.push(problemOf(error, false));
-      const kept = last?.files.find((f) => f.layer === layer && f.file === file);
-      if (kept !== undefined) files.push(withoutAllows(kept));
-      return null;
+      problems.push(problemOf(error));
     }
+    return 'there';
+  };
+  /** The first of the project's files that is there, good or bad. */
+  const readProject = async (): Promise<'absent' | 'there'> => {
+    for (const name of PROJECT_FILES) {
+      const file = join(root, name);
+      if (await isSameFile(file, sources.builtIn.file)) return 'there'; // inside our own repository the file counts once
+      if ((await watch(file)) !== 'absent') return readLayer('project', file);
+    }
+    return readLayer('project', join(root, PACKAGE_FILE), PACKAGE_KEY);
   };
 
   await readPolicy();
-  const wants = (layer: Layer): boolean => sources.settingSources.includes(layer);
-  if (wants('user')) await readLayer('user', join(places.config, 'config.yaml'));
-  if (wants('project')) {
-    let found: ReadFile | null = null;
-    for (const name of PROJECT_FILES) {
-      const file = join(root, name);
-      if (file === sources.builtIn.file || (await sameFile(file, sources.builtIn.file))) { found = { file } as ReadFile; break; } // inside our own repository the file counts once
-      if ((await stamp(file)) === 'absent') { stamps.set(file, 'absent'); continue; }
-      found = await readLayer('project', file);
-      break;
-    }
-    if (found === null && (await stamp(join(root, 'package.json'))) !== 'absent') await readLayer('project', join(root, 'package.json'), 'agent');
-  }
-  if (wants('local')) await readLayer('local', join(root, LOCAL_FILE));
-  try {
-    if (sources.settings !== null) await readFlagFile(sources.settings);
-    if (sources.set.length > 0 || sources.flagPlugins.length > 0) files.push(await flagLayer(sources));
-  } catch (e) {
-    fatal.push(asTappetError(e));
+  const own: readonly [layer: Layer, file: string, read: () => Promise<'absent' | 'there'>][] = [
+    ['user', join(places.config, 'config.yaml'), () => readLayer('user', join(places.config, 'config.yaml'))],
+    ['project', join(root, PROJECT_FILES[0]), readProject],
+    ['local', join(root, LOCAL_FILE), () => readLayer('local', join(root, LOCAL_FILE))],
+  ];
+  for (const [layer, file, read] of own) if (sources.settingSources.includes(layer) && (await read()) === 'absent') layers.push({ layer, file, state: 'absent' });
+
+  // What was said on the command line was said once.
+  if (last !== null) files.push(...last.files.filter((f) => f.layer === 'flag'));
+  else {
+    try { files.push(...(await flagFiles(sources, layers))); } catch (e) { fatal.push(asTappetError(e)); }
   }
 
-  async function readFlagFile(given: string): Promise<void> {
-    const isText = given.trimStart().startsWith('{');
-    const read = isText ? await readConfigText(given, '--settings', { layer: 'flag' }) : await readConfigFile(given, { layer: 'flag' });
-    if (read === null) throw new TappetError('E_CONFIG_READ', { file: given, message: 'there is no such file', where: '--settings' });
-    const checked = checkLayer(read, 'flag', env);
-    if (checked.problems.length > 0) throw new TappetError('E_CONFIG_RULE', { rule: checked.problems[0]!.text, where: checked.problems[0]!.origin ?? undefined });
-    files.push(checked);
-    layers.push({ layer: 'flag', file: isText ? '--settings' : given, state: 'counts' });
+  // In mid-session a file that broke or is gone does not open what it had shut.
+  for (const lost of last?.files.filter((f) => !silent.has(f.file) && !files.some((g) => g.layer === f.layer && g.file === f.file)) ?? []) {
+    if (!stamps.has(lost.file)) await watch(lost.file);
+    files.push(withoutAllows(lost));
+    if (stamps.get(lost.file) !== 'absent') continue; // said above
+    problems.push(problemOf(new TappetError('E_CONFIG_READ', { file: lost.file, message: 'it is gone; what it denied and asked still counts until the next start', where: lost.origin('') })));
   }
 
   const gated = await gatedFiles(files, root);
+  await watch(trustFile(places.state));
   let trustState: TrustState;
   try { trustState = await readTrust(places.state, root, gated); } catch (e) {
-    problems.push(problemOf(asTappetError(e), false));
+    problems.push(problemOf(asTappetError(e)));
     trustState = { trusted: false, why: messageOf(e) };
   }
   return assemble({ sources, files, problems, fatal, layers, stamps, gated, trustState, defaults: [] });
@@ -166,49 +171,78 @@ function assemble(parts: Parts): Config {
     },
     reload: async () => (await loadConfig(sources, config)).withDefaults(parts.defaults),
     withDefaults: (defaults) => assemble({ ...parts, defaults }),
-    write: async (layer, path, value) => {
-      const file = layer === 'user' ? join(sources.places.config, 'config.yaml') : layer === 'local' ? join(sources.root, LOCAL_FILE) : await projectFile(sources.root);
-      await changeValue(file, path, () => value, async (text) => { checkLayer(await readConfigText(text, file, { layer }), layer, sources.env); });
-      return { file };
-    },
+    write: async (layer, path, value) => ({ file: await writeInto(config, layer, path, () => value) }),
     grantTrust: () => writeTrust(sources.places.state, sources.root, parts.gated, new Date()),
     revokeTrust: () => writeTrust(sources.places.state, sources.root, null, new Date()),
   };
   return config;
 }
 
-async function projectFile(root: string): Promise<string> {
-  for (const name of PROJECT_FILES) if ((await stamp(join(root, name))) !== 'absent') return join(root, name);
-  return join(root, PROJECT_FILES[0]);
-}
-
+type OwnLayer = 'user' | 'project' | 'local';
 /** Adds rules to a list of a file that a person owns ("always allow"). @throws E_CONFIG_WRITE */
-export async function changeRules(config: Config, layer: 'user' | 'project' | 'local', behavior: 'allow' | 'ask' | 'deny', change: (now: readonly string[]) => readonly string[]): Promise<string> {
-  const { sources } = config;
-  const file = layer === 'user' ? join(sources.places.config, 'config.yaml') : layer === 'local' ? join(sources.root, LOCAL_FILE) : await projectFile(sources.root);
-  await changeValue(file, `permissions.${behavior}`, (now) => [...change(Array.isArray(now) ? (now as string[]) : [])], async (text) => { checkLayer(await readConfigText(text, file, { layer }), layer, sources.env); });
+export function changeRules(config: Config, layer: OwnLayer, behavior: 'allow' | 'ask' | 'deny', change: (now: readonly string[]) => readonly string[]): Promise<string> {
+  return writeInto(config, layer, `permissions.${behavior}`, (now) => [...change(Array.isArray(now) ? (now as string[]) : [])]);
+}
+async function writeInto(config: Config, layer: OwnLayer, path: string, change: (now: unknown) => unknown): Promise<string> {
+  const { root, places, env, builtIn } = config.sources;
+  const { file, below } = layer === 'user' ? { file: join(places.config, 'config.yaml'), below: undefined } : layer === 'local' ? { file: join(root, LOCAL_FILE), below: undefined } : await projectFile(config);
+  if (await isSameFile(file, builtIn.file)) throw new TappetError('E_CONFIG_WRITE', { key: path, file, message: 'it is the built-in layer', where: file });
+  const read = async (text: string): Promise<LayerFile> => checkLayer(await readConfigText(text, file, { layer, below }), layer, env);
+  await changeValue(file, path, change, {
+    below, within: layer === 'user' ? undefined : root,
+    check: async (text, before) => {
+      const after = await read(text);
+      const known = new Set(after.problems.length === 0 ? [] : (await read(before)).problems.map((p) => p.text));
+      const fresh = after.problems.find((p) => !known.has(p.text));
+      if (fresh !== undefined) throw fresh.error;
+    },
+  });
   return file;
 }
+/** The file that the project's words stand in now, or the one to begin with. */
+async function projectFile(config: Config): Promise<{ file: string; below: string | undefined }> {
+  const { root } = config.sources;
+  for (const name of PROJECT_FILES) if ((await stamp(join(root, name))) !== 'absent') return { file: join(root, name), below: undefined };
+  const inPackage = config.layers.some((l) => l.layer === 'project' && l.file === join(root, PACKAGE_FILE));
+  return inPackage ? { file: join(root, PACKAGE_FILE), below: PACKAGE_KEY } : { file: join(root, PROJECT_FILES[0]), below: undefined };
+}
 
+/** `--settings`, `--set` and `--plugin-dir`. @throws what is wrong with them */
+async function flagFiles(sources: ConfigSources, layers: ConfigView['layers'][number][]): Promise<LayerFile[]> {
+  const { settings: given, set, flagPlugins } = sources;
+  const files: LayerFile[] = [];
+  if (given !== null) {
+    const isText = given.trimStart().startsWith('{');
+    const read = isText ? await readConfigText(given, '--settings', { layer: 'flag' }) : await readConfigFile(given, { layer: 'flag' });
+    if (read === null) throw new TappetError('E_CONFIG_READ', { file: given, message: 'there is no such file', where: '--settings' });
+    files.push(withoutBadRules(checkLayer(read, 'flag', sources.env)));
+    layers.push({ layer: 'flag', file: read.file, state: 'counts' });
+  }
+  if (set.length > 0 || flagPlugins.length > 0) files.push(await flagLayer(sources));
+  return files;
+}
+function withoutBadRules(checked: LayerFile): LayerFile {
+  if (checked.problems[0] !== undefined) throw checked.problems[0].error;
+  return checked;
+}
 async function flagLayer(sources: ConfigSources): Promise<LayerFile> {
-  const { parse } = await import('yaml');
   const value: Record<string, unknown> = {};
-  const { pathSteps } = await import('./write.ts');
   for (const word of sources.set) {
     const eq = word.indexOf('=');
     if (eq <= 0) throw new TappetError('E_USAGE', { message: `--set needs KEY=VALUE, not "${word}"`, where: '--set' });
+    const path = word.slice(0, eq);
     let parsed: unknown;
-    try { parsed = parse(word.slice(eq + 1), { maxAliasCount: 0 }); } catch (e) { throw new TappetError('E_CONFIG_SYNTAX', { message: `the value of ${word.slice(0, eq)} is no YAML: ${messageOf(e).split('\n')[0]}`, where: '--set' }); }
-    const steps = pathSteps(word.slice(0, eq));
-    if (steps.some((s) => ['__proto__', 'constructor', 'prototype'].includes(s))) throw new TappetError('E_CONFIG_KEY', { key: word.slice(0, eq), where: '--set' });
-    steps.reduce<Record<string, unknown>>((map, step, i) => {
-      if (i === steps.length - 1) { map[step] = parsed; return map; }
-      return (map[step] = typeof map[step] === 'object' && map[step] !== null ? map[step] : {}) as Record<string, unknown>;
-    }, value);
+    try { parsed = (await readConfigText(word.slice(eq + 1), '--set', { layer: 'flag' })).value; } catch (e) { throw isTappetError(e) ? new TappetError(e.code, { ...e.facts, where: `--set ${path}` }) : e; }
+    const steps = pathSteps(path);
+    if (steps.some((s) => ['__proto__', 'constructor', 'prototype', ''].includes(s))) throw new TappetError('E_CONFIG_KEY', { key: path, where: '--set' });
+    let map = value;
+    for (const step of steps.slice(0, -1)) {
+      const inner = map[step];
+      map = (map[step] = typeof inner === 'object' && inner !== null && !Array.isArray(inner) ? inner : {}) as Record<string, unknown>;
+    }
+    map[steps.at(-1)!] = parsed;
   }
-  const read: ReadFile = { file: '--set', value, hash: '', at: () => [1, 1], keyAt: () => [1, 1] };
-  const checked = checkLayer(read, 'flag', sources.env);
-  if (checked.problems.length > 0) throw new TappetError('E_CONFIG_RULE', { rule: checked.problems[0]!.text, where: '--set' });
+  const checked = withoutBadRules(checkLayer({ file: '--set', value, hash: '', at: () => [1, 1], keyAt: () => [1, 1] }, 'flag', sources.env));
   return sources.flagPlugins.length === 0 ? checked : withFlagPlugins(checked, sources.flagPlugins);
 }
 function withFlagPlugins(layer: LayerFile, files: readonly string[]): LayerFile {
@@ -238,13 +272,24 @@ function waiting(merged: Merged): TrustView['waits'] {
 }
 const brief = (value: unknown): string => { const text = JSON.stringify(value) ?? ''; return text.length > 100 ? `${text.slice(0, 97)}…` : text; };
 
-const withoutAllows = (f: LayerFile): LayerFile => ({ ...f, value: { ...f.value, ...(f.value.permissions === undefined ? {} : { permissions: { ...f.value.permissions, allow: [] } }) } });
-const problemOf = (e: TappetError, isFatal: boolean): ConfigProblem => ({ code: e.code, text: e.message, origin: typeof e.facts.where === 'object' ? (e.facts.where as Origin) : null, fatal: isFatal, printed: printError(e) });
-
-/** Changes whenever a file does. */
-async function stamp(file: string): Promise<string> {
-  try { const s = await stat(file); return `${s.ino}:${s.size}:${s.mtimeMs}`; } catch { return 'absent'; }
+/** What remains of a file that can't be read any more: all but what widens. */
+function withoutAllows(f: LayerFile): LayerFile {
+  const { directories: _, mode, permissions, ...rest } = f.value;
+  const keepsMode = mode !== undefined && (f.layer === 'policy' || isStricterMode(mode, 'default'));
+  return { ...f, problems: [], value: { ...rest, ...(keepsMode ? { mode } : {}), ...(permissions === undefined ? {} : { permissions: { ...permissions, allow: [] } }) } };
 }
-async function sameFile(a: string, b: string): Promise<boolean> {
-  try { return (await realpath(a)) === (await realpath(b)); } catch { return false; }
+const problemOf = (e: TappetError): ConfigProblem => ({ code: e.code, text: e.message, origin: typeof e.facts.where === 'object' ? (e.facts.where as Origin) : null, fatal: false, printed: printError(e) });
+
+/** Changes whenever a file does, or who may read and write it. */
+async function stamp(file: string): Promise<string> {
+  try {
+    const s = await stat(file);
+    return `${s.ino}:${s.size}:${s.mtimeMs}:${s.ctimeMs}`;
+  } catch (e) {
+    const code = (e as NodeJS.ErrnoException).code ?? '';
+    return code === 'ENOENT' || code === 'ENOTDIR' ? 'absent' : code;
+  }
+}
+async function isSameFile(a: string, b: string): Promise<boolean> {
+  try { return a === b || (await realpath(a)) === (await realpath(b)); } catch { return false; } // one of them is not there
 }

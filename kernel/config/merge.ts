@@ -3,12 +3,12 @@ import type { Bounds, ChainLink, ConfigKey, ConfigLayer, Layer, Origin, Permissi
 import { compareLayers } from '../../schemas/origin.ts';
 import { parseRule } from '../../schemas/permissions.ts';
 import { TappetError } from '../errors.ts';
-import { refusal } from './admit.ts';
+import { fitsOne, refusal } from './admit.ts';
 import type { Statement } from './admit.ts';
 import { BAD_RULE } from './check.ts';
 import type { LayerFile } from './check.ts';
 
-/** replace: the nearest layer; byName: the nearest per entry; union: all; strictest: the smallest; each: the nearest per field; none: not folded. */
+/** replace: the nearest layer; byName: the nearest per entry; union: all; strictest: the smallest; none: not folded. */
 export type Law = 'replace' | 'byName' | 'union' | 'strictest' | 'none';
 export const LAWS = {
   $schema: 'none', model: 'replace', fallbackModel: 'replace', mode: 'replace', plugins: 'byName', permissions: 'union', directories: 'union', env: 'byName', limits: 'strictest',
@@ -39,8 +39,8 @@ export function mergeLayers(layers: readonly LayerFile[], o: { trusted: boolean 
   const admission = { trusted: o.trusted, bounds, boundOrigin };
   const chains = new Map<string, ChainLink[]>();
   const errors: TappetError[] = [];
-  const say = (s: Statement): boolean => {
-    const reason = refusal(s, admission);
+  const say = (s: Statement, soFar?: unknown): boolean => {
+    const reason = refusal(s, admission, soFar);
     const list = chains.get(s.path) ?? [];
     chains.set(s.path, list);
     list.push({ origin: s.origin, value: s.value, status: reason === null ? 'shadowed' : 'set aside', ...(reason === null ? {} : { reason }) });
@@ -50,10 +50,20 @@ export function mergeLayers(layers: readonly LayerFile[], o: { trusted: boolean 
     ordered.flatMap((l) => pick(l.value, l).filter(([, v]) => v !== undefined).map(([path, value]) => ({ path, value, layer: l.layer, origin: l.origin(path) })));
 
   const replace = <T>(key: ConfigKey): T | undefined => {
-    const counted = statements((v) => [[key, v[key]]]).filter(say);
-    const last = counted.at(-1);
+    let last: Statement | undefined;
+    for (const s of statements((v) => [[key, v[key]]])) if (say(s, last?.value)) last = s;
     if (last !== undefined) mark(chains, key, last.origin);
     return last?.value as T | undefined;
+  };
+  /** A bounded value that nobody says as he may: the bound's own default, or an error. Where nobody said any, whoever chooses one keeps the bound. */
+  const bounded = (key: 'mode' | 'model'): string | undefined => {
+    const value = replace<string>(key);
+    const bound = bounds[key];
+    if (value !== undefined || bound === undefined) return value;
+    const where = boundOrigin(`bounds.${key}`);
+    if (bound.default !== undefined && where !== null) chains.set(key, [...(chains.get(key) ?? []), { origin: boundOrigin(`bounds.${key}.default`) ?? where, value: bound.default, status: 'counts' }]);
+    else if (chains.has(key)) errors.push(new TappetError('E_CONFIG_BOUND', { key, value: chains.get(key)?.at(-1)?.value, allowed: bound.oneOf.join(', ') || '(nothing)', where: where ?? undefined, cause: 'no layer says a value that keeps the bound, and the bound names no default' }));
+    return bound.default;
   };
   const byName = <T>(key: 'plugins' | 'env' | 'providers' | 'models' | 'stores'): Record<string, T> => {
     const out: Record<string, T> = Object.create(null);
@@ -65,17 +75,8 @@ export function mergeLayers(layers: readonly LayerFile[], o: { trusted: boolean 
     return out;
   };
 
-  let mode = replace<string>('mode');
-  if (bounds.mode !== undefined && policies.every((p) => p.value.mode === undefined)) {
-    const counted = chains.get('mode')?.find((c) => c.status === 'counts');
-    // Built-in words are not refused, but a bound binds them too.
-    if (mode === undefined || (counted?.origin.layer === 'built-in' && !bounds.mode.oneOf.includes(mode))) {
-      mode = bounds.mode.default ?? undefined;
-      if (mode === undefined) errors.push(new TappetError('E_CONFIG_BOUND', { key: 'mode', value: counted?.value ?? '(nothing)', allowed: bounds.mode.oneOf.join(', '), where: boundOrigin('bounds.mode') ?? undefined, cause: 'no layer says a value that keeps the bound, and the bound names no default' }));
-    }
-  }
-  let model = replace<string>('model');
-  if (bounds.model !== undefined && model === undefined) model = bounds.model.default;
+  const mode = bounded('mode');
+  const model = bounded('model');
 
   const rules: SourcedRule[] = [];
   const texts: Record<RuleBehavior, string[]> = { allow: [], ask: [], deny: [] };
@@ -146,8 +147,9 @@ function pluginList(chains: ReadonlyMap<string, readonly ChainLink[]>): MergedPl
 }
 
 function withBound(links: ChainLink[], path: string, bounds: Bounds, boundOrigin: (path: string) => Origin | null): ChainLink[] {
-  const bound = path === 'mode' ? bounds.mode : path === 'model' ? bounds.model : undefined;
-  const origin = boundOrigin(`bounds.${path}`);
+  const key = path === 'fallbackModel' ? 'model' : path;
+  const bound = key === 'mode' || key === 'model' ? bounds[key] : undefined;
+  const origin = boundOrigin(`bounds.${key}`);
   return bound === undefined || origin === null ? links : [{ origin, value: bound, status: 'bound', reason: `one of ${bound.oneOf.join(', ')}` }, ...links];
 }
 
@@ -160,21 +162,28 @@ function foldBounds(policies: readonly LayerFile[]): { bounds: Bounds; boundOrig
     return holder?.origin(path) ?? null;
   };
   const list = all.map((p) => p.value.bounds!);
-  const both = (a: readonly string[] | undefined, b: readonly string[] | undefined): string[] | undefined => (a === undefined ? b?.slice() : b === undefined ? a.slice() : a.filter((x) => b.includes(x)));
+  /** What both let through: of two patterns the narrower. */
+  const both = (a: readonly string[] | undefined, b: readonly string[] | undefined): string[] | undefined => {
+    if (a === undefined || b === undefined) return (a ?? b)?.slice();
+    return [...new Set([...a.filter((x) => fitsOne(b, x)), ...b.filter((x) => fitsOne(a, x))])];
+  };
   const add = (a: readonly string[] | undefined, b: readonly string[] | undefined): string[] | undefined => (a === undefined && b === undefined ? undefined : [...new Set([...(a ?? []), ...(b ?? [])])]);
   const defined = <T extends object>(o: T): T => Object.fromEntries(Object.entries(o).filter(([, v]) => v !== undefined)) as T;
   const oneOf = (a: Bounds['mode'], b: Bounds['mode']): Bounds['mode'] => {
     if (a === undefined || b === undefined) return a ?? b;
     const left = both(a.oneOf, b.oneOf)!;
-    const fallback = [a.default, b.default].find((d) => d !== undefined && left.includes(d));
+    const fallback = [a.default, b.default].find((d) => d !== undefined && fitsOne(left, d));
     return { oneOf: left, ...(fallback === undefined ? {} : { default: fallback }) };
   };
+  /** Two contents of one plugin: none fits. */
+  const hashes = (a: Readonly<Record<string, string>> = {}, b: Readonly<Record<string, string>> = {}): Record<string, string> =>
+    Object.fromEntries([...new Set([...Object.keys(a), ...Object.keys(b)])].map((n) => [n, a[n] === undefined || a[n] === b[n] ? b[n]! : b[n] === undefined ? a[n] : `${a[n]} and ${b[n]}`]));
   const bounds = list.reduce<Bounds>((a, b) => defined({
     mode: oneOf(a.mode, b.mode), model: oneOf(a.model, b.model),
     permissions: a.permissions === undefined && b.permissions === undefined ? undefined : { onlyPolicyAllows: a.permissions?.onlyPolicyAllows === true || b.permissions?.onlyPolicyAllows === true },
     plugins: a.plugins === undefined && b.plugins === undefined ? undefined : defined({
       allow: both(a.plugins?.allow, b.plugins?.allow), forbid: add(a.plugins?.forbid, b.plugins?.forbid), require: add(a.plugins?.require, b.plugins?.require),
-      onlyFrom: both(a.plugins?.onlyFrom, b.plugins?.onlyFrom), hashes: a.plugins?.hashes === undefined && b.plugins?.hashes === undefined ? undefined : { ...b.plugins?.hashes, ...a.plugins?.hashes },
+      onlyFrom: both(a.plugins?.onlyFrom, b.plugins?.onlyFrom), hashes: a.plugins?.hashes === undefined && b.plugins?.hashes === undefined ? undefined : hashes(a.plugins?.hashes, b.plugins?.hashes),
     }),
   }), {});
   return { bounds, boundOrigin: origin };

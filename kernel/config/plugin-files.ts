@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
 import { readdir, readFile, realpath, stat } from 'node:fs/promises';
-import { dirname, join, relative, resolve } from 'node:path';
-import { messageOf, TappetError } from '../errors.ts';
+import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
+import { isTappetError, messageOf, TappetError } from '../errors.ts';
 
 export interface PluginFiles {
   /** The module to import. */
@@ -15,86 +15,113 @@ export interface PluginFiles {
   readonly hash: string;
 }
 
-const EXTENSIONS = ['', '.ts', '.mts', '.js', '.mjs', '.cjs', '/index.ts', '/index.js', '/index.mjs'];
+/** What a path may mean without saying it. All that are there count for the hash: which of them is loaded is the loader's choice. */
+const EXTENSIONS = ['', '.js', '.mjs', '.cjs', '.ts', '.mts', '.cts', '.tsx', '.jsx', '.json'];
+const CANDIDATES = [...EXTENSIONS, ...EXTENSIONS.slice(1).map((e) => `/index${e}`)];
+/** `./x.js` may be written where `x.ts` lies. */
+const AS_TYPESCRIPT = [[/\.js$/, '.ts'], [/\.js$/, '.tsx'], [/\.mjs$/, '.mts'], [/\.cjs$/, '.cts'], [/\.jsx$/, '.tsx']] as const;
 const MAX_FILES = 2000;
 const MAX_BYTES = 50_000_000;
 
 /** @throws E_PLUGIN_LOAD where nothing is there to load */
 export async function findPlugin(name: string, use: string, fromFile: string): Promise<PluginFiles> {
-  const base = dirname(fromFile);
-  const local = use.startsWith('.') || use.startsWith('/') || /^[A-Za-z]:[\\/]/.test(use);
-  const spec = use.replace(/^npm:/, '').replace(/(?<=.)@[^/]*$/, '');
-  const at = local ? resolve(base, use) : packageFolder(spec, base);
-  if (at === null) throw new TappetError('E_PLUGIN_LOAD', { name, message: `the package "${spec}" is not installed`, cause: `looked in the node_modules folders above ${base}`, do: `npm install ${spec}` });
-  const manifest = join(at, 'package.json');
-  if (existsSync(at) && statSync(at).isDirectory() && existsSync(manifest)) {
-    const entry = packageEntry(name, at, await readFile(manifest, 'utf8'));
-    const files = await allFiles(name, at);
-    return { entry: await realpath(entry), kind: 'package', files, hash: await hashFiles(files, at) };
+  try { return await find(name, use, dirname(fromFile)); } catch (e) {
+    throw isTappetError(e) ? e : new TappetError('E_PLUGIN_LOAD', { name, message: messageOf(e), cause: `use: ${use}` }, undefined, { cause: e });
   }
-  const entry = EXTENSIONS.map((e) => at + e).find((f) => existsSync(f) && statSync(f).isFile());
-  if (entry === undefined) throw new TappetError('E_PLUGIN_LOAD', { name, message: `there is no file ${at}`, cause: `use: ${use}` });
-  const files = await closure(await realpath(entry));
+}
+async function find(name: string, use: string, base: string): Promise<PluginFiles> {
+  const isPath = use.startsWith('.') || isAbsolute(use) || /^[A-Za-z]:[\\/]/.test(use);
+  const spec = use.replace(/^npm:/, '').replace(/(?<=.)@[^/]*$/, '');
+  const at = isPath ? resolve(base, use) : packageFolder(spec, base);
+  if (at === null) throw new TappetError('E_PLUGIN_LOAD', { name, message: `the package "${spec}" is not installed`, cause: `looked in the node_modules folders above ${base}`, do: `npm install ${spec}` });
+  if (isFile(join(at, 'package.json'))) {
+    const folder = await realpath(at);
+    const entry = await packageEntry(name, folder);
+    const files = await filesBelow(name, folder);
+    return { entry, kind: 'package', files, hash: await hashFiles(files, folder) };
+  }
+  const entry = CANDIDATES.map((e) => at + e).find(isFile);
+  if (entry === undefined) throw new TappetError('E_PLUGIN_LOAD', { name, message: `there is no file ${at}`, cause: `use: ${use}`, do: 'correct the path; it counts from the file that says it' });
+  const files = await closure(name, await realpath(entry));
   return { entry: files[0]!, kind: 'file', files, hash: await hashFiles(files, dirname(files[0]!)) };
 }
+const isFile = (path: string): boolean => existsSync(path) && statSync(path).isFile();
 
 function packageFolder(spec: string, base: string): string | null {
   for (let dir = base; ; dir = dirname(dir)) {
     const folder = join(dir, 'node_modules', spec);
-    if (existsSync(join(folder, 'package.json'))) return folder;
+    if (isFile(join(folder, 'package.json'))) return folder;
     if (dir === dirname(dir)) return null;
   }
 }
 
-function packageEntry(name: string, folder: string, manifestText: string): string {
-  let manifest: { main?: string; exports?: unknown; tappet?: { entry?: string } };
-  try { manifest = JSON.parse(manifestText) as typeof manifest; } catch (e) { throw new TappetError('E_PLUGIN_LOAD', { name, message: `its package.json cannot be read: ${messageOf(e)}`, where: join(folder, 'package.json') }); }
-  const looked = [manifest.tappet?.entry, exported(manifest.exports), manifest.main, 'index.js', 'index.mjs', 'index.ts'];
-  for (const candidate of looked) if (candidate !== undefined && existsSync(join(folder, candidate))) return join(folder, candidate);
+async function packageEntry(name: string, folder: string): Promise<string> {
+  const where = join(folder, 'package.json');
+  let manifest: { main?: unknown; exports?: unknown; tappet?: { entry?: unknown } } | null;
+  try { manifest = JSON.parse((await readFile(where, 'utf8')).replace(/^\ufeff/, '')) as typeof manifest; } catch (e) { throw new TappetError('E_PLUGIN_LOAD', { name, message: `its package.json cannot be read: ${messageOf(e)}`, where }); }
+  for (const said of [manifest?.tappet?.entry, exported(manifest?.exports), manifest?.main, 'index']) {
+    const path = typeof said === 'string' ? CANDIDATES.map((e) => join(folder, said) + e).find(isFile) : undefined;
+    if (path === undefined) continue;
+    const entry = await realpath(path);
+    // Only what lies in the package is part of its hash.
+    if (relative(folder, entry).startsWith('..') || isAbsolute(relative(folder, entry))) throw new TappetError('E_PLUGIN_LOAD', { name, message: `its entry ${String(said)} lies outside of the package`, where });
+    return entry;
+  }
   throw new TappetError('E_PLUGIN_LOAD', { name, message: `${folder} has nothing to load`, cause: 'looked at tappet.entry, exports["."], main and index.js', do: 'author: "tappet": { "entry": "./dist/index.js" }' });
 }
 function exported(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
   if (typeof value !== 'object' || value === null) return undefined;
   const map = value as Record<string, unknown>;
-  for (const key of ['.', 'node', 'import', 'default', 'require']) if (map[key] !== undefined) { const found = exported(map[key]); if (found !== undefined) return found; }
+  for (const key of ['.', 'node', 'import', 'default', 'require']) { const found = exported(map[key]); if (found !== undefined) return found; }
   return undefined;
 }
 
+const IMPORT = /(?:\bfrom\s*|\bimport\s*(?:\(\s*)?|\brequire\s*\(\s*)(['"`])(\.{1,2}(?:\/[^'"`\n]*)?)\1/g;
 /** A file and all that it imports by a relative path, the entry first. */
-async function closure(entry: string): Promise<string[]> {
+async function closure(name: string, entry: string): Promise<string[]> {
   const seen = new Set([entry]);
+  let bytes = 0;
   for (const file of seen) {
-    if (seen.size > MAX_FILES) break;
+    bytes += (await stat(file)).size;
+    if (seen.size > MAX_FILES || bytes > MAX_BYTES) throw tooLarge(name, entry);
     const text = await readFile(file, 'utf8');
-    for (const m of text.matchAll(/(?:\bfrom\s*|\bimport\s*\(?\s*|\brequire\s*\(\s*)(['"`])(\.{1,2}\/[^'"`\n]+)\1/g)) {
+    for (const m of text.matchAll(IMPORT)) {
       const target = resolve(dirname(file), m[2]!);
-      const found = [...EXTENSIONS.map((e) => target + e), target.replace(/\.js$/, '.ts'), target.replace(/\.mjs$/, '.mts')].find((f) => existsSync(f) && statSync(f).isFile());
-      if (found !== undefined) seen.add(await realpath(found));
+      const others = AS_TYPESCRIPT.filter(([js]) => js.test(target)).map(([js, ts]) => target.replace(js, ts));
+      const found = [...CANDIDATES.map((e) => target + e), ...others].filter(isFile);
+      for (const f of found) seen.add(await realpath(f));
+      // A folder with a manifest names its own entry: all in it counts.
+      if (isFile(join(target, 'package.json'))) for (const f of await filesBelow(name, await realpath(target))) seen.add(f);
     }
   }
   return [...seen];
 }
 
-async function allFiles(name: string, folder: string): Promise<string[]> {
+/** All that lies in a folder, through links too. */
+async function filesBelow(name: string, folder: string): Promise<string[]> {
   const files: string[] = [];
+  const visited = new Set<string>();
   let bytes = 0;
   const visit = async (dir: string): Promise<void> => {
-    for (const item of (await readdir(dir, { withFileTypes: true })).sort((a, b) => (a.name < b.name ? -1 : 1))) {
-      const path = join(dir, item.name);
-      if (item.name === '.git') continue;
-      if (item.isDirectory()) { await visit(path); continue; }
-      if (!item.isFile() && !item.isSymbolicLink()) continue;
-      const info = await stat(path).catch(() => null);
+    const real = await realpath(dir);
+    if (visited.has(real)) return;
+    visited.add(real);
+    for (const item of (await readdir(dir)).sort()) {
+      if (item === '.git') continue;
+      const path = join(dir, item);
+      const info = await stat(path).catch(() => null); // a link that leads nowhere
+      if (info?.isDirectory() === true) await visit(path);
       if (info?.isFile() !== true) continue;
       bytes += info.size;
       files.push(path);
-      if (files.length > MAX_FILES || bytes > MAX_BYTES) throw new TappetError('E_PLUGIN_LOAD', { name, message: `${folder} is too large to be checked (over ${MAX_FILES} files or ${MAX_BYTES / 1e6} MB)`, do: 'author: publish one bundled file' });
+      if (files.length > MAX_FILES || bytes > MAX_BYTES) throw tooLarge(name, folder);
     }
   };
-  await visit(await realpath(folder));
+  await visit(folder);
   return files;
 }
+const tooLarge = (name: string, what: string): TappetError => new TappetError('E_PLUGIN_LOAD', { name, message: `${what} is too large to be checked (over ${MAX_FILES} files or ${MAX_BYTES / 1e6} MB)`, do: 'author: publish one bundled file' });
 
 export async function hashFiles(files: readonly string[], base: string): Promise<string> {
   const hash = createHash('sha256');

@@ -7,6 +7,7 @@ import type { Layer } from '../../schemas/index.ts';
 import { messageOf, TappetError } from '../errors.ts';
 import type { Parsed, Position } from './parse.ts';
 import { parseConfig } from './parse.ts';
+import { SETTINGS_MAX_BYTES } from './places.ts';
 
 export type { Position } from './parse.ts';
 export interface ReadFile {
@@ -19,7 +20,6 @@ export interface ReadFile {
   readonly hash: string;
 }
 
-export const SETTINGS_MAX_BYTES = 1_000_000;
 export const POLICY_MAX_BYTES = 256_000;
 /** Of what is kept in the cache. */
 const CACHE_VERSION = 2;

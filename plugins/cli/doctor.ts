@@ -4,14 +4,11 @@ import { access, readdir, stat } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { definePlugin, printError } from 'tappet/kernel';
 import type { TappetError } from 'tappet/kernel';
-import { cleanText, columns, jsonText, shownFile } from 'tappet/kit';
+import { allKeyVariables, cleanText, columns, jsonText, shownFile } from 'tappet/kit';
 import type { Reader } from 'tappet/kit';
 import type { ConfigView, SubcommandContext } from 'tappet/schemas';
 
 const LEAST_NODE = [20, 19] as const;
-/** Where models of our own providers look for keys; `apiKeyEnv` of the configuration adds to them. */
-const KEY_VARIABLES = ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'OPENAI_API_KEY', 'AZURE_OPENAI_API_KEY', 'GEMINI_API_KEY', 'GOOGLE_API_KEY', 'OPENROUTER_API_KEY', 'GROQ_API_KEY', 'MISTRAL_API_KEY', 'DEEPSEEK_API_KEY'];
-
 interface Check { readonly what: string; readonly state: 'ok' | 'note' | 'wrong'; readonly text: string; readonly do?: string }
 interface Folders { readonly state: string; readonly cache: string; readonly config: string; readonly home: string }
 
@@ -80,9 +77,9 @@ function trustCheck({ trust }: ConfigView): Check {
 
 /** Names only: a value never leaves. */
 function keyCheck({ config, io }: SubcommandContext): Check {
-  const names = [...new Set([...KEY_VARIABLES, ...Object.values(config.settings.providers).flatMap((p) => (p.apiKeyEnv === undefined ? [] : [p.apiKeyEnv]))])];
+  const names = [...new Set([...allKeyVariables(), ...Object.values(config.settings.providers).flatMap((p) => (p.apiKeyEnv === undefined ? [] : [p.apiKeyEnv]))])];
   const found = names.filter((n) => (io.env[n] ?? '') !== '');
-  return found.length > 0 ? { what: 'keys', state: 'ok', text: `set: ${found.join(', ')}` } : { what: 'keys', state: 'note', text: 'none is set', do: `set one of ${names.join(', ')} to reach a model` };
+  return found.length > 0 ? { what: 'keys', state: 'ok', text: `set: ${found.join(', ')}` } : { what: 'keys', state: 'note', text: 'no variable holds one', do: `\`tappet login PROVIDER\` stores one, or set one of ${names.join(', ')}` };
 }
 
 async function bashCheck({ io }: SubcommandContext): Promise<Check> {

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { ChainLink, ConfigView } from '../../schemas/index.ts';
 import { configLayer } from '../../schemas/config.ts';
 
-interface Node { readonly properties?: Readonly<Record<string, Node>>; readonly additionalProperties?: Node | boolean; readonly anyOf?: readonly Node[]; readonly description?: string }
+interface Node { readonly properties?: Readonly<Record<string, Node>>; readonly additionalProperties?: Node | boolean; readonly propertyNames?: { readonly pattern?: string }; readonly anyOf?: readonly Node[] }
 
 /** JSON Schema of one layer. */
 export const configSchema = (): Readonly<Record<string, unknown>> => z.toJSONSchema(configLayer(), { io: 'input' }) as Record<string, unknown>;
@@ -23,7 +23,8 @@ export function isConfigKey(path: string): boolean {
   const knows = (node: Node, steps: readonly string[]): boolean => steps.length === 0
     || (node.anyOf ?? []).some((n) => knows(n, steps))
     || (Object.hasOwn(node.properties ?? {}, steps[0]!) && knows(node.properties![steps[0]!]!, steps.slice(1)))
-    || (typeof node.additionalProperties === 'object' && steps.some((_, i) => knows(node.additionalProperties as Node, steps.slice(i + 1))));
+    || (typeof node.additionalProperties === 'object' && steps.some((_, i) => isName(node, steps.slice(0, i + 1).join('.')) && knows(node.additionalProperties as Node, steps.slice(i + 1))));
+  const isName = (node: Node, name: string): boolean => node.propertyNames?.pattern === undefined || new RegExp(node.propertyNames.pattern).test(name);
   return path !== '' && !path.split('.').includes('') && knows(configSchema() as Node, path.split('.'));
 }
 

@@ -11,6 +11,8 @@ export { blockQueue, callInput } from './answer-blocks.ts';
 export type { BlockQueue, CallInput, GrowingBlock } from './answer-blocks.ts';
 export { clientOptions, findModel, keySource, mergeModels, retryAfter, waits } from './provider-settings.ts';
 export type { KeySource } from './provider-settings.ts';
+export { allKeyVariables, keyVariables, providerKey } from './provider-key.ts';
+export type { FoundKey, ProviderKey, ProviderKeyOptions } from './provider-key.ts';
 export { changesNothing, onlyReads } from './reading.ts';
 export { fitsStars, meansTool, toolNameOf } from './tool-names.ts';
 export { absolute, codeOf, isAbsence, isInside, realPath, shownPath } from './paths.ts';

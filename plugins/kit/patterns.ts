@@ -16,7 +16,7 @@ export function patternProblem(pattern: string): string | null {
 /** Each further star multiplies the ways in which a name can be tried. */
 export function isHeavy(pattern: string): boolean {
   const stars = pattern.split('/').map((part) => part.match(/\*+/g)?.length ?? 0);
-  return stars.some((n) => n > 4) || stars.reduce((a, b) => a + b, 0) > 10;
+  return stars.some((n) => n > 4) || stars.reduce((a, b) => a + b, 0) > 10 || (pattern.match(/\*\*/g)?.length ?? 0) > 3;
 }
 
 export interface PatternOptions {

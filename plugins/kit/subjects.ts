@@ -14,6 +14,7 @@ export async function pathSubject(fs: FsLike, cwd: string, path: string, access:
 }
 
 const MAX_PATH = 4096;
+const MAX_DEPTH = 256;
 /** Disks that take `A` and `a` for one name: there a refusal means both, also of what does not exist yet. */
 const FOLDS = process.platform === 'darwin' || process.platform === 'win32';
 
@@ -30,7 +31,7 @@ export function matchPath(subject: Subject, spec: string, place: MatchPlace): Ma
   const folds = FOLDS && !allows;
   const matches = compiled(pattern, !allows, folds);
   const meets = (path: string): boolean => {
-    if (path.length > MAX_PATH) return !allows; // no file has such a name, and trying it could take for ever
+    if (path.length > MAX_PATH || path.split(sep).length > MAX_DEPTH) return !allows; // no file of this world, and trying it could take for ever
     const way = below(anchor, path, folds);
     return way !== null && matches(way);
   };

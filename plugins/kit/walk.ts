@@ -22,6 +22,8 @@ interface Folder { readonly path: string; readonly way: string; readonly rules: 
 const VERSION_CONTROL = new Set(['.git', '.hg', '.svn', '.jj', '.sl', '.bzr']);
 const IGNORE_FILES = ['.gitignore', '.ignore'];
 const AHEAD = 8;
+/** Deeper trees are made to hold somebody up. */
+const MAX_DEPTH = 100;
 
 /** One folder's files at a time; `root` is a real path. Files that the ignore files of `root`, of folders in it and of its repository name are left out. */
 export async function* walk(fs: FsLike, root: string, { signal, descends, onUnreadable }: WalkOptions = {}): AsyncGenerator<readonly Found[]> {
@@ -42,6 +44,7 @@ export async function* walk(fs: FsLike, root: string, { signal, descends, onUnre
     const rules = listing.own === null ? folder.rules : [{ ignore: listing.own, to: (w: string) => w.slice(depth) }, ...folder.rules];
     const wayOf = (name: string) => (way === '' ? name : `${way}/${name}`);
     yield listing.files.filter((f) => saidOf(rules, wayOf(f.name)) !== 'out').map((f) => ({ path: join(path, f.name), way: wayOf(f.name), isLink: f.isSymbolicLink() }));
+    if (way.split('/').length > MAX_DEPTH) { onUnreadable?.(path); continue; }
     for (const { name } of listing.folders.toReversed()) {
       const said = (descends?.(wayOf(name)) ?? true) ? saidOf(rules, `${wayOf(name)}/`) : 'out';
       if (said !== 'out') stack.push({ path: join(path, name), way: wayOf(name), rules: said === 'in' ? withoutOverruled(rules, `${wayOf(name)}/`) : rules });
@@ -52,7 +55,7 @@ export async function* walk(fs: FsLike, root: string, { signal, descends, onUnre
     }
   }
 }
-const UNREADABLE = new Set(['EACCES', 'EPERM', 'ENOENT', 'ENOTDIR', 'ELOOP', 'EIO', 'E_FILE_MOVED', 'E_FILE_SPECIAL']);
+const UNREADABLE = new Set(['ENAMETOOLONG', 'EACCES', 'EPERM', 'ENOENT', 'ENOTDIR', 'ELOOP', 'EIO', 'E_FILE_MOVED', 'E_FILE_SPECIAL']);
 
 async function readFolder(fs: FsLike, path: string, make: () => Ignore): Promise<Listing> {
   const entries = (await fs.readdir(path, { withFileTypes: true })).sort((a, b) => (a.name < b.name ? -1 : 1));

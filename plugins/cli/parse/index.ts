@@ -1,5 +1,6 @@
 /** Reads the command line: a prompt with its flags as an Invocation, the words of a sub-command as verb, arguments and options. */
 import { definePlugin, nearest } from 'tappet/kernel';
+import { columns } from 'tappet/kit';
 import type { ArgumentParser, Subcommand } from 'tappet/schemas';
 import { readCommand } from './command.ts';
 import { addFlag, helpOf, newProgram, readWords } from './program.ts';
@@ -37,7 +38,8 @@ async function mainProgram(subcommands: readonly Subcommand[]) {
   addFlag(commander, command, { flags: '-v, --version', about: 'print the version' }, { group: 'Other:' });
   const later = LATER.map((flag) => ({ ...flag, option: addFlag(commander, command, { flags: flag.flags, about: flag.why }, { hidden: true }) }));
   command.configureHelp({ ...command.configureHelp(), visibleCommands: () => [...subcommands].sort((a, b) => (a.name < b.name ? -1 : 1)).map((c) => new commander.Command(c.name).description(c.summary).helpOption(false)) });
-  command.addHelpText('after', `\n\`tappet COMMAND --help\` says more about a command. A prompt that begins with a dash stands behind --,\none that is the name of a command behind -p.\n\nAccepted without effect yet: ${later.filter((l) => l.then === 'ignored').map((l) => l.option.long).join(' ')}\n(docs/cli.md says why)`);
+  const ignored = later.filter((l) => l.then === 'ignored').map((l) => l.option.long).join(' ');
+  command.addHelpText('after', `\n\`tappet COMMAND --help\` says more about a command. A prompt that begins with a dash stands behind --,\none that is the name of a command behind -p.\n\nAccepted without effect yet (docs/cli.md says why):\n${columns([[ignored]], { width: 80, indent: 2 })}`);
   return { program, refused: later.filter((l) => l.then === 'refused') };
 }
 

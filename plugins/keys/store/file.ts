@@ -6,8 +6,8 @@ import { codeOf, hashOf, isRecord, openRegular, takeLock, writeWhole } from 'tap
 import type { Lock } from 'tappet/kit';
 import { keyProblem, keysError } from './codes.ts';
 
-/** `ring`: the key itself is in the key ring. */
-export type Stored = { readonly key: string } | { readonly ring: true };
+/** `ring`: one is in the key ring; it counts where no `key` stands here, which is then the newer one. */
+export interface Stored { readonly key?: string; readonly ring?: true }
 export type StoredKeys = ReadonlyMap<string, Stored>;
 export interface KeyFile {
   readonly path: string;
@@ -58,8 +58,9 @@ export function keyFile({ folder, uid, notice }: KeyFileOptions): KeyFile {
     if (!isRecord(said) || typeof said.version !== 'number' || !isRecord(said.keys)) throw fail('it is damaged: it must be { "version": 1, "keys": { … } }');
     if (said.version !== VERSION) throw fail(`it has version ${said.version}, and this is a program for version ${VERSION}`, 'use the version of Tappet that wrote it, or take it away');
     return new Map(Object.entries(said.keys).map(([provider, stored]) => {
-      if (isRecord(stored) && stored.ring === true) return [provider, { ring: true }];
-      if (isRecord(stored) && typeof stored.key === 'string' && keyProblem(stored.key) === null) return [provider, { key: stored.key }];
+      const { key, ring } = isRecord(stored) ? stored : {};
+      const isWell = (key !== undefined || ring !== undefined) && (key === undefined || (typeof key === 'string' && keyProblem(key) === null)) && (ring === undefined || ring === true);
+      if (isWell) return [provider, stored as Stored];
       throw fail(`it is damaged: what stands for ${/^[\w-]{1,24}$/.test(provider) ? provider : 'one of the providers'} is neither { "key": … } nor { "ring": true }`);
     }));
   }

@@ -102,6 +102,7 @@ function thinkingFor(o: BodyOptions, max: number, forced: boolean, notices: stri
     type: 'adaptive', ...(without.has('display') || form === 'any' ? {} : { display: 'summarized' }),
     ...(bound && !without.has('binding') ? { block_binding: { prefix_mismatch_behavior: 'drop_block' } } : {}),
   });
+  if (wish === false) return byDefault ? { thinking: { type: 'disabled' }, maxTokens: max } : none;
   if (wish === undefined) return byDefault ? { thinking: adaptive(), maxTokens: max } : none;
   if (info.can !== undefined && !info.can.includes('thinking')) {
     notices.push(`${model} does not think; the wish was left out`);

@@ -11,7 +11,7 @@ import { ALONE, contentsOf, frameOf, PROVIDER, toolsJson } from './request.ts';
 import type { Around } from './request.ts';
 import { isThirdOrLater, MODELS, UNKNOWN } from './table.ts';
 
-export const VENDOR_URL = 'https://generativelanguage.googleapis.com/v1beta';
+const VENDOR_URL = 'https://generativelanguage.googleapis.com/v1beta';
 const COMMA = Buffer.from(',');
 const OPTIONS = ['body'];
 

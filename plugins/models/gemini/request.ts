@@ -39,7 +39,7 @@ function userContents({ content }: NormalizedMessage, { names }: Around): readon
     } else if (block.type === 'image' || block.type === 'document') parts.push(filePart(block));
   }
   if (results.length + parts.length === 0) parts.push({ text: '[an empty message]' });
-  return [[...results, ...parts]].flatMap((p) => (p.length === 0 ? [] : [{ role: 'user', parts: p }]));
+  return [results, parts].flatMap((p) => (p.length === 0 ? [] : [{ role: 'user', parts: p }]));
 }
 
 /** Letters, digits and a few signs; what else a model made up is refused when it goes back. */

@@ -12,8 +12,12 @@ export interface Parsed { readonly clause: string; readonly intent: Intent | nul
 /** Each clause of a prompt with what it asks for; null where that is not known. */
 export function parsePrompt(prompt: string): readonly Parsed[] {
   const { text, quotes } = lift(prompt);
-  return clauses(text).flatMap((clause) => split(clause, quotes)).map(({ clause, intent }) => ({ clause: asWritten(clause, quotes), intent }));
+  return clauses(text).slice(0, MAX_CLAUSES).flatMap((clause) => (clause.length > MAX_CLAUSE ? [{ clause, intent: null }] : split(clause, quotes))).map(({ clause, intent }) => ({ clause: asWritten(clause, quotes), intent }));
 }
+
+/** Longer clauses and prompts with more of them are no orders that these rules were made for; trying would take long. */
+const MAX_CLAUSE = 800;
+const MAX_CLAUSES = 40;
 
 const VERBS = 'list|show|find|locate|read|open|print|display|cat|search|grep|look|count|create|write|make|save|append|prepend|add|insert|replace|change|rename|run|execute|check|tell|explain|describe|summari[sz]e|give|how|which|what|where|does|is|are';
 /** `and` joins two clauses where both sides make sense by themselves. */

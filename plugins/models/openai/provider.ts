@@ -39,11 +39,15 @@ export function providerFor(server: Server, models: readonly ModelInfo[], unknow
 
   const write = (message: NormalizedMessage, manner: Manner): Uint8Array =>
     Buffer.from((wire === 'responses' ? itemsOf(message, name, manner) : chatMessagesOf(message, name, manner)).map((i) => wireJson(i)).join(','));
-  const bytesOf = ({ message, bytes }: EncodedMessage, manner: Manner): Uint8Array => {
+  const atHome = mannerKey(home);
+  /** `key` is that of the manner. */
+  const bytesOf = ({ message, bytes }: EncodedMessage, manner: Manner, key: string): Uint8Array => {
+    const usable = own.has(bytes);
+    if (usable && key === atHome && !stale.has(message)) return bytes;
     const files = hasFiles(message) ? manner : home;
     const mine: Manner = { ...manner, images: files.images, documents: files.documents, reasoning: manner.reasoning && !stale.has(message) };
     const how = mannerKey(mine);
-    if (how === mannerKey(home) && own.has(bytes)) return bytes;
+    if (usable && how === atHome) return bytes;
     const known = rewritten.get(message) ?? new Map<string, Uint8Array>();
     rewritten.set(message, known);
     const made = known.get(how) ?? write(message, mine);
@@ -82,7 +86,8 @@ export function providerFor(server: Server, models: readonly ModelInfo[], unknow
     return wire === 'responses' ? responsesFrame(o) : chatFrame(o);
   };
   const bodyOf = (frame: Frame, request: ModelRequest, manner: Manner): Uint8Array[] => {
-    const parts = [Buffer.from(frame.first), ...request.messages.map((m) => bytesOf(m, manner))].filter((p) => p.length > 0);
+    const key = mannerKey(manner);
+    const parts = [Buffer.from(frame.first), ...request.messages.map((m) => bytesOf(m, manner, key))].filter((p) => p.length > 0);
     return [Buffer.from(frame.head), ...parts.flatMap((p, i) => (i === 0 ? [p] : [COMMA, p])), Buffer.from(frame.tail)];
   };
   const mannerOf = (info: ModelInfo, without: ReadonlySet<Relief>): Manner => ({

@@ -22,7 +22,7 @@ export interface Server {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-export const VENDOR_URL = 'https://api.openai.com/v1';
+const VENDOR_URL = 'https://api.openai.com/v1';
 const OPTIONS = ['wire', 'compatible', 'azure', 'organization', 'project', 'body'];
 
 /** The vendor, and each entry that says `compatible: openai`. @throws E_CONFIG_VALUE */

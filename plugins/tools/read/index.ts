@@ -12,7 +12,7 @@ import type { Paged, Range } from './page.ts';
 
 const options = () => z.object({
   maxLines: z.number().int().positive().default(2000).describe('lines that one call shows'),
-  maxChars: z.number().int().positive().default(100_000).describe('characters that one call shows'),
+  maxBytes: z.number().int().positive().default(100_000).describe('bytes that one call shows'),
   maxImageBytes: z.number().int().positive().default(3_750_000).describe('size of the largest image that is sent to a model; 3.75 MB are the 5 MB of base64 that APIs take'),
 });
 type Limits = z.infer<ReturnType<typeof options>>;
@@ -45,7 +45,7 @@ export default definePlugin({
       inputSchema: input,
       isReadOnly: true,
       isConcurrencySafe: true,
-      maxResultSizeChars: limits.maxChars + 10_000, // it pages by itself and is never put into a file
+      maxResultSizeChars: limits.maxBytes + 10_000, // it pages by itself and is never put into a file
       subjects: async (args, { fs, cwd, home }) => judged.note(args, await pathSubject(fs, cwd, args.file_path, 'read', home)),
       matches: matchPath,
       fromSpec: (spec) => ({ file_path: specPath(spec) }),
@@ -86,7 +86,7 @@ async function readAt(path: string, real: string, args: Input, limits: Limits, c
   if (file === null) return wrong(binary(path));
   const cells = extname(path) === '.ipynb' && args.offset === undefined && args.limit === undefined ? readCells(file.text) : null;
   if (cells !== null) {
-    const { blocks, shown } = cellBlocks(cells, limits.maxChars, limits.maxImageBytes);
+    const { blocks, shown } = cellBlocks(cells, limits.maxBytes, limits.maxImageBytes);
     const partial = shown < cells.length;
     seen(partial);
     const notice = partial ? [{ type: 'text' as const, text: `[PARTIAL view: ${shown} of ${cells.length} cells. The others: read with offset and limit, as JSON. The file does not count as read]` }] : [];
@@ -98,7 +98,7 @@ async function readAt(path: string, real: string, args: Input, limits: Limits, c
 }
 
 function textResult(path: string, page: Paged, limits: Limits): ToolResult<Output> {
-  if ('tooLarge' in page) return wrong(`these lines have ${page.tooLarge} characters or more; ${limits.maxChars} can be shown at once. Ask for fewer, or search with Grep`);
+  if ('tooLarge' in page) return wrong(`these lines have ${page.tooLarge} bytes or more; ${limits.maxBytes} can be shown at once. Ask for fewer, or search with Grep`);
   const { content, numLines, startLine, totalLines, partial, notices } = page;
   return { data: { type: 'text', file: { filePath: path, content, numLines, startLine, totalLines }, partial, notices } };
 }

@@ -34,7 +34,7 @@ function readOutput(output: unknown): Output[] {
 }
 
 /** The cells that fit; `shown` says how many did. */
-export function cellBlocks(cells: readonly Cell[], maxChars: number, maxImageBytes: number): { readonly blocks: readonly (TextBlock | ImageBlock)[]; readonly shown: number } {
+export function cellBlocks(cells: readonly Cell[], maxBytes: number, maxImageBytes: number): { readonly blocks: readonly (TextBlock | ImageBlock)[]; readonly shown: number } {
   const blocks: (TextBlock | ImageBlock)[] = [];
   let text = '';
   let chars = 0;
@@ -43,7 +43,7 @@ export function cellBlocks(cells: readonly Cell[], maxChars: number, maxImageByt
   for (const [i, cell] of cells.entries()) {
     const part = `--- cell ${cell.number}: ${cell.kind}${cell.id === null ? '' : `, id ${cell.id}`} ---\n${cell.source}\n`;
     const size = part.length + cell.outputs.reduce((n, o) => n + ('text' in o ? o.text.length : 0), 0);
-    if (chars + size > maxChars) { flush(); return { blocks, shown: i }; }
+    if (chars + size > maxBytes) { flush(); return { blocks, shown: i }; }
     chars += size;
     text += part;
     for (const output of cell.outputs) {

@@ -5,7 +5,7 @@ import type { TextFile } from 'tappet/kit';
 import type { FsLike } from 'tappet/schemas';
 
 export interface Range { readonly offset?: number | undefined; readonly limit?: number | undefined }
-export interface PageLimits { readonly maxLines: number; readonly maxChars: number }
+export interface PageLimits { readonly maxLines: number; readonly maxBytes: number }
 export interface Page {
   readonly content: string;
   readonly startLine: number;
@@ -29,7 +29,7 @@ export function pageOf(file: TextFile, range: Range, limits: PageLimits): Paged 
   const said = about.length === 0 ? [] : [about.join('; ')];
   if (lines.length === 0) return { content: '', startLine: from, numLines: 0, totalLines: 0, partial: false, notices: ['the file is empty', ...said] };
   if (from > lines.length) return { content: '', startLine: from, numLines: 0, totalLines: lines.length, partial: true, notices: [`the file has ${count(lines.length)}; offset ${from} is past its end`] };
-  const shown = fit(lines.slice(from - 1, from - 1 + (range.limit ?? limits.maxLines)), limits.maxChars);
+  const shown = fit(lines.slice(from - 1, from - 1 + (range.limit ?? limits.maxLines)), limits.maxBytes);
   if (shown.left > 0 && range.limit !== undefined) return { tooLarge: shown.chars };
   const end = from - 1 + shown.lines.length;
   const partial = from > 1 || end < lines.length || shown.cutLines > 0;
@@ -41,15 +41,15 @@ export function pageOf(file: TextFile, range: Range, limits: PageLimits): Paged 
 const ENDS: Readonly<Record<string, readonly string[]>> = { crlf: ['lines end in CRLF'], mixed: ['some lines end in CRLF, some in LF'] };
 
 /** As many whole lines as fit; a line that is longer than anybody reads is cut. */
-function fit(lines: readonly string[], maxChars: number): { lines: string[]; left: number; chars: number; cutLines: number } {
+function fit(lines: readonly string[], maxBytes: number): { lines: string[]; left: number; chars: number; cutLines: number } {
   const out: string[] = [];
   let [chars, cutLines, full] = [0, 0, false];
   for (const raw of lines) {
     const whole = raw.endsWith('\r') ? raw.slice(0, -1) : raw;
     const cut = whole.length > MAX_LINE;
     const line = cut ? `${whole.slice(0, MAX_LINE).replace(/[\ud800-\udbff]$/, '')} [line cut here]` : whole;
-    chars += line.length + 7;
-    full ||= chars > maxChars && out.length > 0;
+    chars += Buffer.byteLength(line) + 7;
+    full ||= chars > maxBytes && out.length > 0;
     if (full) continue; // the sum is told
     out.push(line);
     if (cut) cutLines++;
@@ -74,7 +74,7 @@ export async function pageOfLarge(fs: FsLike, real: string, range: Range, limits
     const lines: string[] = [];
     let [line, carry, chars] = [1, '', 0];
     let ended = false;
-    while (!ended && lines.length < wanted && chars <= limits.maxChars) {
+    while (!ended && lines.length < wanted && chars <= limits.maxBytes) {
       signal.throwIfAborted();
       const { bytesRead } = await handle.read(buffer, 0, CHUNK, null);
       if (buffer.subarray(0, Math.min(bytesRead, 8192)).includes(0)) return null;
@@ -90,7 +90,7 @@ export async function pageOfLarge(fs: FsLike, real: string, range: Range, limits
       }
     }
     if (lines.length === 0) return { content: '', startLine: from, numLines: 0, totalLines: line - 1, partial: true, notices: [`the file has ${count(line - 1)}; offset ${from} is past its end`] };
-    const shown = fit(lines, limits.maxChars);
+    const shown = fit(lines, limits.maxBytes);
     if (shown.left > 0 && range.limit !== undefined) return { tooLarge: shown.chars };
     const end = from - 1 + shown.lines.length;
     return { content: shown.lines.join('\n'), startLine: from, numLines: shown.lines.length, totalLines: null, partial: true, notices: [partialWords(from, end, null, shown.cutLines)] };

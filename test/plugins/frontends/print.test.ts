@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { definePlugin, faultError, isTappetError } from 'tappet/kernel';
-import type { Session, SessionEvent, TurnEnd } from 'tappet/kernel';
-import type { Open } from 'tappet/kernel';
-import { frontendIn, invocation, testIo } from './bench.ts';
-
-const untilAborted = (signal: AbortSignal): Promise<void> => new Promise((resolve) => { if (signal.aborted) resolve(); else signal.addEventListener('abort', () => resolve(), { once: true }); });
+import type { Open, Session, SessionEvent, TurnEnd } from 'tappet/kernel';
+import { frontendIn, testIo, untilAborted } from './bench.ts';
+import { invocation } from './invocation.ts';
 
 test('takes headless text and JSON, and leaves lines, terminals and commands to others', async (t) => {
   const { frontend } = await frontendIn(t, 'print');

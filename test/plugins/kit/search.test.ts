@@ -29,11 +29,20 @@ test('follows ignore files: nested, negated, nearest first', async (t) => {
 
 test('a hostile ignore file does not hold up the walk', async (t) => {
   const { folder, file } = await testProject(t);
-  await file('.gitignore', `${'*a'.repeat(30)}b\nx\n`);
-  const name = `${'a'.repeat(200)}bc`;
-  await file(name, '');
+  await file('.gitignore', `${'**/a/'.repeat(9)}b\nx\n`);
+  const deep = `${'a/'.repeat(60)}bc`;
+  await file(deep, '');
   await file('x', '');
-  assert.deepEqual(await waysOf(folder), ['.gitignore', name]);
+  assert.deepEqual(await waysOf(folder), ['.gitignore', deep]);
+});
+
+test('a tree without a bottom is not walked to the end', async (t) => {
+  const { folder, file } = await testProject(t);
+  await file(`${'d/'.repeat(140)}x`, '');
+  await file('e/y', '');
+  const unreadable: string[] = [];
+  assert.deepEqual(await waysOf(folder, { onUnreadable: (path) => unreadable.push(path) }), ['e/y']);
+  assert.equal(unreadable.length, 1);
 });
 
 test('a folder below a repository hears what the folders above say, unless they leave it out itself', async (t) => {

@@ -11,7 +11,7 @@ import { testProject } from '../../support/tool-context.ts';
 import { toolOf } from '../../support/tool-of.ts';
 
 const { tool } = await toolOf(read);
-const small = (await toolOf(read, { maxLines: 3, maxChars: 120, maxImageBytes: 1000 })).tool;
+const small = (await toolOf(read, { maxLines: 3, maxBytes: 120, maxImageBytes: 1000 })).tool;
 
 function png(width: number, height: number): Buffer {
   const chunk = (type: string, data: Buffer) => {

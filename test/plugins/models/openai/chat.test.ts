@@ -77,7 +77,7 @@ test('takes several whole calls in one delta, without index or with the same', a
 
 test('tells calls apart that lack indices, ids or input', async (t) => {
   const fn = (args: string, name = 'Read') => ({ function: { name, arguments: args } });
-  for (const parts of [[fn('{"a":"1"}'), fn('{"a":"2"}')], [{ id: 'x', ...fn('{"a":"1"}') }, { id: 'x', ...fn('{"a":"2"}') }], [{ id: 'x', ...fn('') }, { id: 'y', ...fn('') }], [{ index: 0, ...fn('') }, { index: 0, ...fn('', 'Bash') }]]) {
+  for (const parts of [[fn('{"a":"1"}'), fn('{"a":"2"}')], [{ id: 'x', ...fn('{"a":"1"}') }, { id: 'x', ...fn('{"a":"2"}') }], [{ id: 'x', ...fn('') }, { id: 'y', ...fn('') }], [{ index: 0, id: 'x', ...fn('') }, { index: 0, id: 'y', ...fn('') }], [{ index: 0, ...fn('') }, { index: 0, ...fn('', 'Bash') }]]) {
     const { ask } = await chat(t, [...parts.map(callPart), chatChunk({}, 'tool_calls')]);
     const heard = await ask();
     assert.equal(calls(heard.blocks).filter((c) => c.inputError === undefined).length, 2, JSON.stringify(parts));
