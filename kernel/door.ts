@@ -15,16 +15,22 @@ export async function loadModule(found: PluginFiles, face: () => Promise<Face>):
   const modules = await face();
   (globalThis as Record<symbol, unknown>)[FACE] ??= modules;
   if (found.kind === 'package' && /^\.(c|m)?js$/.test(extname(found.entry))) {
-    try {
-      return pick(await nativeImport(pathToFileURL(found.entry).href));
-    } catch (e) {
-      // Without a tappet of its own beside it the package's imports are answered by us.
-      if (!/Cannot find (package|module) '(tappet|zod)/.test(messageOf(e)) && !/tappet\/|ERR_PACKAGE_PATH_NOT_EXPORTED/.test(messageOf(e))) throw e;
+    const url = pathToFileURL(found.entry);
+    url.searchParams.set('content', found.hash.slice(-12)); // other content is another module
+    try { return pick(await nativeImport(url.href)); } catch (e) {
+      if (!isOursMissing(e)) throw e;
     }
   }
+  // Loose files, TypeScript, and packages without a tappet of their own beside them: their imports are answered by us.
   const { createJiti } = await import('jiti/static'); // with its transformer inside, so that a bundle is whole
   const jiti = createJiti(pathToFileURL(found.entry).href, { virtualModules: { ...modules } as Record<string, Record<string, unknown>>, tryNative: false, fsCache: false, moduleCache: false, interopDefault: false });
   return pick(await jiti.import(found.entry));
+}
+
+/** It was our name that could not be resolved, as Node says it for `import` and for `require`. */
+function isOursMissing(e: unknown): boolean {
+  const code = (e as { code?: unknown } | null)?.code;
+  return (code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND' || code === 'ERR_PACKAGE_PATH_NOT_EXPORTED') && /'(tappet|zod)(\/[^']*)?'|node_modules[\\/](tappet|zod)[\\/]/.test(messageOf(e));
 }
 
 function pick(module: unknown): unknown {

@@ -148,20 +148,28 @@ function foldCall(so: Folded<CallDraft, CallSaid>, voice: Voice<CallSaid>): Fold
   };
 }
 const ASKED_RANK = { allow: 1, deny: 2 } as const;
+/** A rewrite voids an allow here too: it was given for other words. */
 function foldAsked(so: Folded<AskedCall, AskedSaid>, voice: Voice<AskedSaid>): Folded<AskedCall, AskedSaid> {
   const { said } = voice;
-  const stricter = said.behavior !== undefined && (so.said?.behavior === undefined || ASKED_RANK[said.behavior] > ASKED_RANK[so.said.behavior]);
+  const rewritten = said.updatedInput !== undefined;
+  const { behavior: earlier, message, interrupt, ...others } = so.said ?? {};
+  const kept = earlier === undefined || (rewritten && earlier === 'allow') ? {} : { behavior: earlier, message, interrupt };
+  const isStricter = said.behavior !== undefined && (kept.behavior === undefined || ASKED_RANK[said.behavior] > ASKED_RANK[kept.behavior]);
   return {
-    event: said.updatedInput === undefined ? so.event : { ...so.event, input: { ...so.event.input, ...said.updatedInput } },
+    event: rewritten ? { ...so.event, input: { ...so.event.input, ...said.updatedInput } } : so.event,
     said: {
-      ...so.said,
-      ...(stricter ? { behavior: said.behavior, message: said.message, interrupt: said.interrupt } : {}),
-      ...(said.updatedInput === undefined ? {} : { updatedInput: { ...so.said?.updatedInput, ...said.updatedInput } }),
+      ...others, ...kept,
+      ...(isStricter ? { behavior: said.behavior, message: said.message, interrupt: said.interrupt } : {}),
+      ...(rewritten ? { updatedInput: { ...so.said?.updatedInput, ...said.updatedInput } } : {}),
       ...(said.updatedPermissions === undefined ? {} : { updatedPermissions: [...(so.said?.updatedPermissions ?? []), ...said.updatedPermissions] }),
     },
-    voices: [...so.voices, voice],
+    voices: [...(rewritten ? so.voices.map(withoutAllow) : so.voices), voice],
     ended: said.behavior === 'deny',
   };
+}
+/** What else it said stays. */
+export function withoutAllow<Out>(voice: Voice<Out>): Voice<Out> {
+  return (voice.said as { readonly behavior?: string }).behavior === 'allow' ? { ...voice, said: without(voice.said as object, 'behavior') as Out } : voice;
 }
 function foldRetry(so: Folded<DeniedCall, DeniedSaid>, voice: Voice<DeniedSaid>): Folded<DeniedCall, DeniedSaid> {
   return { ...so, said: { retry: so.said?.retry === true || voice.said.retry === true }, voices: [...so.voices, voice] };
@@ -171,12 +179,18 @@ function foldAction(so: Folded<ElicitationSaid, ElicitationAnswer>, voice: Voice
   const before = so.said ?? so.event.answer;
   const action = ACTION_RANK[voice.said.action] > ACTION_RANK[before.action] ? voice.said.action : before.action;
   const content = voice.said.content ?? before.content;
-  const said: ElicitationAnswer = { action, ...(content === undefined ? {} : { content }) };
+  // Where nothing is accepted, nothing that a person wrote goes along.
+  const said: ElicitationAnswer = { action, ...(content === undefined || action !== 'accept' ? {} : { content }) };
   return { event: { ...so.event, answer: said }, said, voices: [...so.voices, voice], ended: false };
 }
-/** Texts add up; what replaces something replaces it in order. */
-function gather<In extends EventBase, Out extends object>(so: Folded<In, Out>, voice: Voice<Out>): Folded<In, Out> {
+/** Texts add up; what replaces something replaces it in order, but nothing takes the place of what was withheld. */
+function gather<In extends EventBase, Out extends object>(so: Folded<In, Out>, given: Voice<Out>): Folded<In, Out> {
+  const withheld = so.voices.some((v) => v.failed === true && 'updatedOutput' in v.said);
+  const voice = withheld && 'updatedOutput' in given.said ? { ...given, said: without(given.said, 'updatedOutput') } : given;
   return { ...so, event: withOutput(so.event, voice.said), said: join(so.said, voice.said), voices: [...so.voices, voice] };
+}
+function without<T extends object>(value: T, key: string): T {
+  return Object.fromEntries(Object.entries(value).filter(([k]) => k !== key)) as T;
 }
 const TEXTS = new Set(['additionalContext', 'block', 'message']);
 function join<Out extends object>(before: Out | undefined, said: Out): Out {

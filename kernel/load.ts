@@ -1,18 +1,19 @@
 /** From an entry of the configuration to a plugin at work: found, admitted, imported, checked, applied as a whole or not at all. */
-import type { Origin, PluginReport } from '../schemas/index.ts';
-import { ENFORCED_BY } from '../schemas/config.ts';
-import { place } from '../schemas/origin.ts';
+import { join } from 'node:path';
+import type { Origin, PluginReport, Tool } from '../schemas/index.ts';
+import { configLayer, ENFORCED_BY } from '../schemas/config.ts';
+import { compareLayers, place } from '../schemas/origin.ts';
+import { pluginRefusal } from './config/admit.ts';
 import type { LayerFile } from './config/check.ts';
 import type { MergedPlugin } from './config/merge.ts';
 import { makeOrigin } from './config/origin.ts';
 import { findPlugin } from './config/plugin-files.ts';
-import { pluginRefusal } from './config/admit.ts';
 import { loadModule } from './door.ts';
 import { asTappetError, isTappetError, messageOf, nearest, printError, TappetError } from './errors.ts';
 import type { Kernel } from './kernel.ts';
 import type { Plugin } from './plugin.ts';
 import { API_VERSION, isPlugin } from './plugin.ts';
-import { checkedSchema } from './schema.ts';
+import { checkedSchema, requireObject } from './schema.ts';
 import type { Collected } from './scope.ts';
 import { createScope } from './scope.ts';
 
@@ -20,15 +21,35 @@ export const APPLY_TIMEOUT_MS = 5000;
 
 interface Candidate { readonly entry: MergedPlugin; readonly plugin: Plugin; readonly hash: string | null; readonly from: string; readonly order: number; readonly ms: number }
 
-/** Loads all; afterwards `kernel.reports` says what became of each. @throws E_PLUGIN_REQUIRED, E_POLICY_UNENFORCED */
-export async function loadPlugins(kernel: Kernel): Promise<void> {
+/** Loads all; afterwards `kernel.reports` says what became of each, in the order of the configuration. @throws E_PLUGIN_REQUIRED, E_POLICY_UNENFORCED */
+export async function loadPlugins(kernel: Kernel, o: { readonly timeoutMs?: number } = {}): Promise<void> {
+  const timeoutMs = o.timeoutMs ?? APPLY_TIMEOUT_MS;
   const entries = kernel.config().plugins;
-  const loaded = await Promise.all(entries.map((entry, order) => importOne(kernel, entry, order)));
-  const candidates = loaded.filter((c): c is Candidate => c !== null);
-  const defaults = candidates.flatMap((c) => (c.plugin.defaults === undefined ? [] : [defaultsLayer(c.plugin)]));
-  if (defaults.length > 0) kernel.setConfig(kernel.config().withDefaults(defaults));
-  for (const c of byNeeds(kernel, candidates)) await applyOne(kernel, c);
+  const loaded = await Promise.all(entries.map((entry, order) => importOne(kernel, entry, order, timeoutMs)));
+  const candidates = nearestOfEachName(kernel, loaded.filter((c): c is Candidate => c !== null));
+  const useDefaults = (of: readonly Candidate[]): void => { if (candidates.some((c) => c.plugin.defaults !== undefined)) kernel.setConfig(kernel.config().withDefaults(of.flatMap((c) => (c.plugin.defaults === undefined ? [] : [defaultsLayer(c.plugin)])))); };
+  useDefaults(candidates);
+  for (const c of byNeeds(kernel, candidates)) await applyOne(kernel, c, timeoutMs);
+  const isRunning = (c: Candidate): boolean => kernel.reports.some((r) => r.name === c.plugin.name && r.state === 'running');
+  if (!candidates.every(isRunning)) useDefaults(candidates.filter(isRunning)); // a plugin that failed has left nothing
+  const place = new Map(entries.map((e, i) => [e.origin, i]));
+  kernel.reports.sort((a, b) => (place.get(a.origin) ?? 0) - (place.get(b.origin) ?? 0));
   requirePolicy(kernel);
+}
+
+/** `--plugin-dir` names files; whose plugin it is shows when it is loaded. Then the law of names holds: the nearest layer, and two of one layer are none. */
+function nearestOfEachName(kernel: Kernel, candidates: readonly Candidate[]): readonly Candidate[] {
+  return candidates.filter((c) => {
+    const others = candidates.filter((x) => x !== c && x.plugin.name === c.plugin.name);
+    if (others.length === 0) return true;
+    const nearer = others.find((x) => compareLayers(x.entry.origin.layer, c.entry.origin.layer) > 0);
+    const facts = { hash: c.hash, from: c.from };
+    if (nearer !== undefined) { report(kernel, c.entry, 'shadowed', { ...facts, error: `${nearer.from} is nearer (${nearer.entry.origin.layer})` }); return false; }
+    const equal = others.find((x) => x.entry.origin.layer === c.entry.origin.layer);
+    if (equal === undefined) return true;
+    fail(kernel, c.entry, new TappetError('E_NAME_TAKEN', { kind: 'plugins', name: c.plugin.name, where: c.entry.origin, cause: `${c.from} and ${equal.from}` }), facts);
+    return false;
+  });
 }
 
 function report(kernel: Kernel, entry: MergedPlugin, state: PluginReport['state'], more: Partial<PluginReport> = {}): void {
@@ -43,7 +64,7 @@ function fail(kernel: Kernel, entry: MergedPlugin, e: unknown, more: Partial<Plu
   return null;
 }
 
-async function importOne(kernel: Kernel, entry: MergedPlugin, order: number): Promise<Candidate | null> {
+async function importOne(kernel: Kernel, entry: MergedPlugin, order: number, timeoutMs: number): Promise<Candidate | null> {
   if (entry.refused !== null) {
     const waits = entry.refused.startsWith('waits');
     report(kernel, entry, waits ? 'untrusted' : 'forbidden', { error: `${entry.name}: ${entry.refused}` });
@@ -53,54 +74,80 @@ async function importOne(kernel: Kernel, entry: MergedPlugin, order: number): Pr
   const started = performance.now();
   try {
     const use = typeof entry.entry === 'object' ? entry.entry.use : undefined;
-    let module: unknown;
-    let hash: string | null = null;
-    let from = 'tappet';
-    if (use === undefined) {
-      module = await kernel.builtins.plugin(entry.name).catch((e: unknown) => { throw new TappetError('E_PLUGIN_LOAD', { name: entry.name, message: messageOf(e), where: entry.origin }, undefined, { cause: e }); });
-      if (module === undefined) {
-        const near = nearest(entry.name, await kernel.builtins.names());
-        throw new TappetError('E_PLUGIN_UNKNOWN', { name: entry.name, where: entry.origin, ...(near === null ? {} : { do: `did you mean "${near}"? Else say where it is: { use: ./path.ts }` }) });
-      }
-    } else {
-      const found = await findPlugin(entry.name, use, entry.origin.file);
-      const wanted = kernel.settings().bounds.plugins?.hashes?.[entry.name];
-      if (wanted !== undefined && wanted !== found.hash) throw new TappetError('E_PLUGIN_FORBIDDEN', { name: entry.name, where: entry.origin, cause: `policy wants content ${wanted}, this is ${found.hash}` });
-      // Between asking and running the content must not change: what was trusted is what is loaded.
-      const { trust } = kernel.config();
-      if ((entry.origin.layer === 'project' || entry.origin.layer === 'local') && !Object.values(trust.files).includes(found.hash)) throw new TappetError('E_PLUGIN_UNTRUSTED', { name: entry.name, message: 'its content is not what was trusted', where: entry.origin });
-      hash = found.hash;
-      from = found.entry;
-      module = await loadModule(found, () => kernel.builtins.face()).catch((e: unknown) => { throw isTappetError(e) ? e : new TappetError('E_PLUGIN_LOAD', { name: entry.name, message: messageOf(e), where: found.entry, cause: `named at ${place(entry.origin)}` }, undefined, { cause: e }); });
-    }
+    const { module, hash, from } = use === undefined ? await ourModule(kernel, entry) : await theirModule(kernel, entry, use, timeoutMs);
     const plugin = checkShape(entry, module);
-    const named = entry.name.startsWith('plugin-dir/') ? { ...entry, name: plugin.name } : entry;
+    const named = isNameless(entry) ? { ...entry, name: plugin.name } : entry;
     if (named !== entry) {
-      const refused = pluginRefusal(plugin.name, entry.entry, 'flag', kernel.settings().bounds);
-      if (refused !== null) { report(kernel, named, 'forbidden', { error: `${plugin.name}: ${refused}` }); return null; }
+      const refused = pluginRefusal(plugin.name, entry.entry, entry.origin.layer, kernel.settings().bounds);
+      if (refused !== null) { report(kernel, named, 'forbidden', { error: `${plugin.name}: ${refused}`, hash, from }); return null; }
+      checkHash(kernel, named, hash!);
     }
     return { entry: named, plugin, hash, from, order, ms: performance.now() - started };
   } catch (e) {
     return fail(kernel, entry, e);
   }
 }
+/** An entry of `--plugin-dir`, which only its module can name. */
+const isNameless = (entry: MergedPlugin): boolean => entry.name.startsWith('plugin-dir/');
+
+interface Loaded { readonly module: unknown; readonly hash: string | null; readonly from: string }
+async function ourModule(kernel: Kernel, entry: MergedPlugin): Promise<Loaded> {
+  const module = await kernel.builtins.plugin(entry.name).catch((e: unknown) => { throw cannotLoad(entry.name, e, entry.origin); });
+  if (module !== undefined) return { module, hash: null, from: 'tappet' };
+  const near = nearest(entry.name, await kernel.builtins.names());
+  throw new TappetError('E_PLUGIN_UNKNOWN', { name: entry.name, where: entry.origin, ...(near === null ? {} : { do: `did you mean "${near}"? Else say where it is: { use: ./path.ts }` }) });
+}
+async function theirModule(kernel: Kernel, entry: MergedPlugin, use: string, timeoutMs: number): Promise<Loaded> {
+  const { layer, file } = entry.origin;
+  const found = await findPlugin(entry.name, use, /^(\(|--)/.test(file) ? join(kernel.root, file) : file); // what no file says counts from the project
+  if (!isNameless(entry)) checkHash(kernel, entry, found.hash);
+  // Between asking and running the content must not change: what was trusted is what is loaded.
+  if ((layer === 'project' || layer === 'local') && !Object.values(kernel.config().trust.files).includes(found.hash)) throw new TappetError('E_PLUGIN_UNTRUSTED', { name: entry.name, message: 'its content is not what was trusted', where: entry.origin });
+  const module = await timeBoxed(entry, 'loading', timeoutMs, loadModule(found, () => kernel.builtins.face())).catch((e: unknown) => { throw isTappetError(e) ? e : cannotLoad(entry.name, e, found.entry, `named at ${place(entry.origin)}`); });
+  return { module, hash: found.hash, from: found.entry };
+}
+function checkHash(kernel: Kernel, entry: MergedPlugin, hash: string): void {
+  const wanted = kernel.settings().bounds.plugins?.hashes?.[entry.name];
+  if (wanted !== undefined && wanted !== hash) throw new TappetError('E_PLUGIN_FORBIDDEN', { name: entry.name, where: entry.origin, cause: `policy wants content ${wanted}, this is ${hash}` });
+}
+const cannotLoad = (name: string, e: unknown, where: Origin | string, cause?: string): TappetError =>
+  new TappetError('E_PLUGIN_LOAD', { name, message: messageOf(e), where, cause: [cause, frameOf(e)].filter((c) => c !== undefined).join('; ') || undefined }, undefined, { cause: e });
+/** Where it was thrown, for the author. */
+const frameOf = (e: unknown): string | undefined => (e instanceof Error ? /\n\s+(at .+)/.exec(e.stack ?? '')?.[1] : undefined);
+
+async function timeBoxed<T>(entry: MergedPlugin, what: string, timeoutMs: number, work: PromiseLike<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => { timer = setTimeout(() => reject(new TappetError('E_PLUGIN_TIMEOUT', { name: entry.name, what, seconds: timeoutMs / 1000, where: entry.origin })), timeoutMs); });
+  try { return await Promise.race([work, late]); } finally { clearTimeout(timer); }
+}
 
 function checkShape(entry: MergedPlugin, module: unknown): Plugin {
   const bad = (message: string): TappetError => new TappetError('E_PLUGIN_SHAPE', { name: entry.name, message, where: entry.origin });
   if (typeof module !== 'object' || module === null) throw bad('its default export is no object');
   const plugin = module as Partial<Plugin>;
-  if (typeof plugin.name !== 'string') throw bad('it has no name');
-  if (plugin.api !== API_VERSION) throw new TappetError('E_PLUGIN_API', { name: entry.name, wants: plugin.api ?? '(unsaid)', has: API_VERSION, where: entry.origin });
+  if (plugin.api !== undefined && plugin.api !== API_VERSION) throw new TappetError('E_PLUGIN_API', { name: entry.name, wants: plugin.api, has: API_VERSION, where: entry.origin });
   if (!isPlugin(module)) throw bad('it was not made by definePlugin');
+  if (plugin.api === undefined) throw new TappetError('E_PLUGIN_API', { name: entry.name, wants: '(unsaid)', has: API_VERSION, where: entry.origin });
+  if (typeof plugin.name !== 'string' || plugin.name === '') throw bad('it has no name');
   if (typeof plugin.apply !== 'function') throw bad('it has no apply()');
-  if (!entry.name.startsWith('plugin-dir/') && plugin.name !== entry.name) throw bad(`it calls itself "${plugin.name}"`);
+  if (!isNameless(entry) && plugin.name !== entry.name) throw bad(`it calls itself "${plugin.name}"`);
+  const list = [plugin.needs, plugin.fires].find((l) => l !== undefined && !(Array.isArray(l) && l.every((n) => typeof n === 'string')));
+  if (list !== undefined) throw bad('its needs and fires must be lists of names');
+  checkDefaults(plugin, bad);
   return module as Plugin;
 }
 
+const DEFAULTABLE = ['model', 'limits', 'models', 'directories'];
+function checkDefaults(plugin: Partial<Plugin>, bad: (message: string) => TappetError): void {
+  if (plugin.defaults === undefined) return;
+  const other = Object.keys(plugin.defaults).find((k) => !DEFAULTABLE.includes(k));
+  if (other !== undefined) throw bad(`its defaults may not say "${other}", only ${DEFAULTABLE.join(', ')}`);
+  const issue = configLayer().safeParse(plugin.defaults).error?.issues[0];
+  if (issue !== undefined) throw bad(`its defaults: ${issue.path.join('.')}: ${issue.message}`);
+}
 function defaultsLayer(plugin: Plugin): LayerFile {
-  const allowed = new Set(['model', 'limits', 'models', 'directories']);
-  const value = Object.fromEntries(Object.entries(plugin.defaults ?? {}).filter(([k]) => allowed.has(k)));
-  return { layer: 'plugin', file: `(${plugin.name})`, value, hash: '', problems: [], origin: () => makeOrigin('plugin', `(${plugin.name})`) };
+  const file = `(${plugin.name})`;
+  return { layer: 'plugin', file, value: plugin.defaults ?? {}, hash: '', problems: [], origin: () => makeOrigin('plugin', file) };
 }
 
 /** In the order of `needs`, else as configured; who needs what is not there, or needs itself in a circle, is left out. */
@@ -118,37 +165,42 @@ function byNeeds(kernel: Kernel, candidates: readonly Candidate[]): readonly Can
       progress = true;
     }
   }
-  for (const c of left.values()) {
-    const missing = (c.plugin.needs ?? []).filter((n) => !placed.has(n));
-    const circle = missing.some((n) => left.has(n));
-    fail(kernel, c.entry, new TappetError('E_PLUGIN_NEEDS', { name: c.plugin.name, needs: `${missing.join(', ')}${circle ? ', which needs it in turn' : ', which is not running'}`, where: c.entry.origin }), { hash: c.hash, from: c.from });
+  const reaches = (from: string, to: string, seen = new Set<string>()): boolean => {
+    if (seen.has(from)) return false;
+    seen.add(from);
+    return (left.get(from)?.plugin.needs ?? []).some((n) => n === to || reaches(n, to, seen));
+  };
+  for (const [name, c] of left) {
+    const missing = (c.plugin.needs ?? []).filter((n) => !placed.has(n)).map((n) => `${n}, ${n === name ? 'which is itself' : reaches(n, name) ? 'which needs it in turn' : 'which is not running'}`);
+    fail(kernel, c.entry, new TappetError('E_PLUGIN_NEEDS', { name, needs: missing.join('; '), where: c.entry.origin }), { hash: c.hash, from: c.from });
   }
   return done;
 }
 
-async function applyOne(kernel: Kernel, c: Candidate): Promise<void> {
+async function applyOne(kernel: Kernel, c: Candidate, timeoutMs: number): Promise<void> {
   const { entry, plugin } = c;
   const started = performance.now();
-  let timer: NodeJS.Timeout | undefined;
   let collected: Collected | undefined;
   try {
     const missing = (plugin.needs ?? []).find((n) => !kernel.reports.some((r) => r.name === n && r.state === 'running'));
     if (missing !== undefined) throw new TappetError('E_PLUGIN_NEEDS', { name: plugin.name, needs: `${missing}, which failed`, where: entry.origin });
     const options = await checkOptions(kernel, entry, plugin);
-    collected = createScope(kernel, plugin, entry.origin, options, c.order);
-    const applied = plugin.apply(collected.scope);
-    if (applied instanceof Promise) {
-      const late = new Promise<never>((_, reject) => { timer = setTimeout(() => reject(new TappetError('E_PLUGIN_TIMEOUT', { name: plugin.name, what: 'apply()', seconds: APPLY_TIMEOUT_MS / 1000, where: entry.origin })), APPLY_TIMEOUT_MS); });
-      await Promise.race([applied, late]);
-    }
+    collected = createScope(kernel, plugin, entry.origin, options, c.order, c.from === 'tappet');
+    const applied: unknown = plugin.apply(collected.scope);
+    if (isThenable(applied)) await timeBoxed(entry, 'apply()', timeoutMs, applied);
+    if (c.from !== 'tappet') for (const tool of collected.tools) describable(tool);
     collected.commit();
     report(kernel, entry, 'running', { hash: c.hash, from: c.from, adds: collected.adds(), ms: c.ms + performance.now() - started });
   } catch (e) {
-    await collected?.abandon().catch((late: unknown) => kernel.log({ level: 'error', name: plugin.name, text: `failed to close: ${messageOf(late)}` }));
-    fail(kernel, entry, isTappetError(e) ? e : new TappetError('E_PLUGIN_APPLY', { name: plugin.name, message: messageOf(e), where: entry.origin }, undefined, { cause: e }), { hash: c.hash, from: c.from });
-  } finally {
-    clearTimeout(timer);
+    await collected?.abandon();
+    fail(kernel, entry, isTappetError(e) ? e : new TappetError('E_PLUGIN_APPLY', { name: plugin.name, message: messageOf(e), where: entry.origin, cause: frameOf(e) }, undefined, { cause: e }), { hash: c.hash, from: c.from });
   }
+}
+const isThenable = (value: unknown): value is PromiseLike<unknown> => typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function';
+/** Ours were described when they were built. @throws E_PLUGIN_SCHEMA */
+function describable(tool: Tool): void {
+  if (typeof tool.inputSchema !== 'function') throw new TappetError('E_PLUGIN_SCHEMA', { what: 'input schema', name: `tool ${tool.name}`, message: 'it is none; make the tool with defineTool' });
+  requireObject(tool.inputSchema(), `input schema of tool ${tool.name}`);
 }
 
 async function checkOptions(kernel: Kernel, entry: MergedPlugin, plugin: Plugin): Promise<unknown> {
@@ -161,9 +213,9 @@ async function checkOptions(kernel: Kernel, entry: MergedPlugin, plugin: Plugin)
     return {};
   }
   const schema = checkedSchema(plugin.options, `options of ${plugin.name}`);
-  const properties = schema.jsonSchema['properties'] as Readonly<Record<string, unknown>> | undefined;
+  const properties = Object.keys(given).length === 0 ? undefined : knownOptions(schema.jsonSchema);
   const unknown = properties === undefined ? undefined : Object.keys(given).find((k) => !Object.hasOwn(properties, k));
-  if (unknown !== undefined && schema.jsonSchema['additionalProperties'] !== true) {
+  if (unknown !== undefined) {
     const near = nearest(unknown, Object.keys(properties!));
     throw new TappetError('E_PLUGIN_OPTIONS', { name: plugin.name, message: `unknown option "${unknown}"`, where: at(unknown), cause: `known here: ${Object.keys(properties!).join(', ') || 'none'}`, ...(near === null ? {} : { do: `did you mean "${near}"?` }) });
   }
@@ -172,19 +224,35 @@ async function checkOptions(kernel: Kernel, entry: MergedPlugin, plugin: Plugin)
   return checked.value;
 }
 
-/** What policy demands must run, and what enforces policy too: else nothing starts. */
+/** Undefined: others are welcome, or it can't be told. */
+function knownOptions(json: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> | undefined {
+  const { properties, additionalProperties } = json as { properties?: Readonly<Record<string, unknown>>; additionalProperties?: unknown };
+  return additionalProperties === undefined || additionalProperties === false ? properties : undefined;
+}
+
+/** What policy demands must run, and what enforces policy too, and be what it is taken for: else nothing starts. */
 function requirePolicy(kernel: Kernel): void {
   const config = kernel.config();
-  const stateOf = (name: string): string => { const r = kernel.reports.find((x) => x.name === name); return r === undefined ? 'not there' : r.state === 'off' ? 'switched off' : r.state; };
+  const reportOf = (name: string): PluginReport | undefined => kernel.reports.find((r) => r.name === name && r.state === 'running') ?? kernel.reports.find((r) => r.name === name);
+  /** Null: it runs, and is ours or policy's own. */
+  const flaw = (name: string): string | null => {
+    const r = reportOf(name);
+    if (r === undefined) return 'not there';
+    if (r.state !== 'running') return r.state === 'off' ? 'switched off' : r.state;
+    return r.from === 'tappet' || r.origin.layer === 'policy' ? null : `replaced by ${r.from}`;
+  };
+  const blame = (name: string): { cause?: string } => { const r = reportOf(name); return r === undefined ? {} : { cause: r.state === 'failed' && r.error !== undefined ? r.error : `said at ${place(r.origin)} (${r.origin.layer})` }; };
+  const ours = config.sources.builtIn.value.plugins ?? {};
   for (const name of config.settings.bounds.plugins?.require ?? []) {
-    if (stateOf(name) !== 'running') throw new TappetError('E_PLUGIN_REQUIRED', { name, message: stateOf(name), where: boundPlace(config.policyKeys), cause: kernel.reports.find((r) => r.name === name)?.error });
+    // A name of ours means ours; any other is whoever policy lets come.
+    const wrong = Object.hasOwn(ours, name) || reportOf(name)?.state !== 'running' ? flaw(name) : null;
+    if (wrong !== null) throw new TappetError('E_PLUGIN_REQUIRED', { name, message: wrong, where: requiredAt(config.files, name), ...blame(name) });
   }
   for (const { key, origin } of config.policyKeys) {
     for (const plugin of [...(ENFORCED_BY['*'] ?? []), ...(ENFORCED_BY[key] ?? [])]) {
-      if (stateOf(plugin) === 'running') continue;
-      const said = kernel.reports.find((r) => r.name === plugin)?.origin;
-      throw new TappetError('E_POLICY_UNENFORCED', { key, plugin, state: stateOf(plugin), where: origin, ...(said === undefined ? {} : { cause: `it was switched off at ${place(said)} (${said.layer})` }) });
+      const wrong = flaw(plugin);
+      if (wrong !== null) throw new TappetError('E_POLICY_UNENFORCED', { key, plugin, state: wrong, where: origin, ...blame(plugin) });
     }
   }
 }
-const boundPlace = (keys: readonly { key: string; origin: Origin }[]): Origin | undefined => keys.find((k) => k.key === 'bounds')?.origin;
+const requiredAt = (files: readonly LayerFile[], name: string): Origin | undefined => files.find((f) => f.layer === 'policy' && f.value.bounds?.plugins?.require?.includes(name) === true)?.origin('bounds.plugins.require');

@@ -91,12 +91,12 @@ function firstPass(argv: readonly string[], cwd: string): Early {
   const wrong = settingSources.find((s) => !known.includes(s));
   if (wrong !== undefined) throw new TappetError('E_USAGE', { message: `--setting-sources: unknown source "${wrong}"`, do: `choose among ${known.join(', ')}` });
   // A sub-command is the first word, before any flag that is not of the boot.
-  const first = tokens?.find((t) => t.kind === 'positional' || (t.kind === 'option' && !(t.name in EARLY)));
+  const first = tokens?.find((t) => t.kind !== 'option' || !(t.name in EARLY));
   const word = first?.kind === 'positional' && /^[a-z][a-z-]*$/.test(first.value) ? first.value : null;
   const here = resolve(cwd, one('cwd') ?? '.');
   return {
     cwd: here, set: many('set'), settings: resolveSettings(one('settings'), cwd), settingSources, pluginFiles: many('plugin-dir').flatMap((d) => pluginFiles(resolve(cwd, d))),
-    debug: values.debug === true || values.verbose === true, version: values.version === true && word === null, word, rest: word === null ? [] : argv.slice(first!.index + 1),
+    debug: values.debug === true || values.verbose === true, version: tokens?.[0]?.kind === 'option' && tokens[0].name === 'version', word, rest: word === null ? [] : argv.slice(first!.index + 1),
   };
 }
 const resolveSettings = (given: string | null, cwd: string): string | null => (given === null || given.trimStart().startsWith('{') ? given : resolve(cwd, given));

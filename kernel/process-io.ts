@@ -4,6 +4,9 @@ import type { Io } from '../schemas/index.ts';
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 export const SIGNAL_EXIT = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 
+/** Names, paths and messages of others end here: but for our own colours nothing may drive the terminal. */
+const harmless = (text: string): string => text.replace(/\x1b\[[\d;]*m|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g, (c) => (c.length > 1 ? c : '\ufffd'));
+
 export function processIo(p: NodeJS.Process, leave: (code: number) => void): Io {
   const env = { ...p.env };
   const listeners = new Set<(signal: (typeof SIGNALS)[number]) => void>();
@@ -21,7 +24,7 @@ export function processIo(p: NodeJS.Process, leave: (code: number) => void): Io 
   return {
     get stdin() { return p.stdin; }, // touched only by who reads it: opening it holds the process
     out: (text) => { p.stdout.write(text); },
-    err: (text) => { p.stderr.write(text); },
+    err: (text) => { p.stderr.write(harmless(text)); },
     isTTY,
     columns: p.stdout.columns ?? 80,
     color: env['NO_COLOR'] === undefined || env['NO_COLOR'] === '' ? env['FORCE_COLOR'] !== undefined && env['FORCE_COLOR'] !== '0' ? true : isTTY && env['TERM'] !== 'dumb' : false,

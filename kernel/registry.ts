@@ -15,7 +15,9 @@ export interface Registry<T> {
   entries(): readonly RegistryEntry<T>[];
   /** A live list: what it held before goes when it is replaced. */
   source(by: { readonly owner: string; readonly origin: Origin }): { replace(items: readonly { readonly item: T; readonly origin?: Origin }[]): void };
-  /** Names below a prefix may come and go at any time. */
+  /** Who else holds the prefix, or one that overlaps it. */
+  heldBy(prefix: string, owner: string): { readonly owner: string; readonly prefix: string } | null;
+  /** Names below a prefix may come and go at any time; others' items below it are withheld. */
   reserve(prefix: string, by: { readonly owner: string; readonly origin: Origin }): { add(item: T): void; remove(name: string): void };
   subscribe(fn: () => void): () => void;
   /** From now on only sources and reserved prefixes change it. */
@@ -43,15 +45,17 @@ export function createRegistry<T extends { readonly name: string }>(kind: string
     view = null;
     for (const fn of listeners) fn();
   };
-  const now = () => (view ??= look(kind, added, rules));
+  const now = () => (view ??= look(kind, added, prefixes, rules));
+  const heldBy = (prefix: string, owner: string): { owner: string; prefix: string } | null => {
+    const held = [...prefixes].find(([p, o]) => o !== owner && (p.startsWith(prefix) || prefix.startsWith(p)));
+    return held === undefined ? null : { prefix: held[0], owner: held[1] };
+  };
   const put = (item: T, by: { owner: string; origin: Origin }): Added<T> => ({ name: item.name, item, ...by });
 
   return {
     kind,
     add(item, by) {
       if (sealed) throw new TappetError('E_KERNEL_SEALED', { name: by.owner, what: `add ${kind} "${item.name}"`, where: by.origin });
-      const held = [...prefixes].find(([p, owner]) => item.name.startsWith(p) && owner !== by.owner);
-      if (held !== undefined) throw new TappetError('E_NAME_TAKEN', { kind, name: item.name, where: by.origin, cause: `names that begin with ${held[0]} belong to ${held[1]}` });
       change([...added, put(item, by)]);
     },
     get: (name) => now().items.get(name),
@@ -65,14 +69,16 @@ export function createRegistry<T extends { readonly name: string }>(kind: string
     },
     reserve(prefix, by) {
       if (sealed) throw new TappetError('E_KERNEL_SEALED', { name: by.owner, what: `reserve "${prefix}" of ${kind}`, where: by.origin });
-      const taken = [...prefixes].find(([p]) => p.startsWith(prefix) || prefix.startsWith(p));
-      if (taken !== undefined) throw new TappetError('E_NAME_TAKEN', { kind, name: prefix, where: by.origin, cause: `${taken[1]} reserved ${taken[0]}` });
+      const held = heldBy(prefix, by.owner);
+      if (held !== null) throw prefixTaken(kind, prefix, held, by.origin);
       prefixes.set(prefix, by.owner);
+      change(added); // what others have below it does not count any more
       return {
         add(item) { if (!item.name.startsWith(prefix)) throw new TappetError('E_KERNEL_SEALED', { name: by.owner, what: `add "${item.name}", which does not begin with ${prefix},`, where: by.origin }); change([...added, put(item, by)]); },
         remove: (name) => change(added.filter((a) => !(a.owner === by.owner && a.name === name && name.startsWith(prefix)))),
       };
     },
+    heldBy,
     subscribe(fn) { listeners.add(fn); return () => listeners.delete(fn); },
     seal() { sealed = true; },
     problems: () => now().problems,
@@ -80,13 +86,21 @@ export function createRegistry<T extends { readonly name: string }>(kind: string
   };
 }
 
-function look<T>(kind: string, added: readonly Added<T>[], rules: RegistryRules) {
+export const prefixTaken = (kind: string, name: string, held: { readonly owner: string; readonly prefix: string }, where: Origin): TappetError =>
+  new TappetError('E_NAME_TAKEN', { kind, name, where, cause: `names that begin with ${held.prefix} belong to ${held.owner}` });
+
+function look<T>(kind: string, all: readonly Added<T>[], prefixes: ReadonlyMap<string, string>, rules: RegistryRules) {
   const byName = new Map<string, Added<T>[]>();
-  for (const a of added) byName.set(a.name, [...(byName.get(a.name) ?? []), a]);
   const entries: RegistryEntry<T>[] = [];
   const items = new Map<string, T>();
   const list: T[] = [];
   const problems: TappetError[] = [];
+  for (const a of all) {
+    const held = [...prefixes].find(([p, owner]) => a.name.startsWith(p) && owner !== a.owner);
+    if (held === undefined) { byName.set(a.name, [...(byName.get(a.name) ?? []), a]); continue; }
+    problems.push(prefixTaken(kind, a.name, { prefix: held[0], owner: held[1] }, a.origin));
+    entries.push({ ...a, status: 'withheld', reason: `names that begin with ${held[0]} belong to ${held[1]}` });
+  }
   for (const [name, claims] of byName) {
     const sorted = [...claims].sort((a, b) => compareLayers(b.origin.layer, a.origin.layer));
     const forbidden = rules.forbidden?.(name) ?? null;

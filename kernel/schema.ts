@@ -1,21 +1,23 @@
 /** Schemas at the border: any that can describe itself is taken, any other refused, so that no tool stands without descriptions. */
 import type { CheckedSchema, Lazy, Schema } from '../schemas/index.ts';
-import { TappetError } from './errors.ts';
+import { messageOf, TappetError } from './errors.ts';
 
 interface JsonSchemaMaker { readonly input: (o: { readonly target: string }) => Readonly<Record<string, unknown>> }
 
-/** @throws E_PLUGIN_SCHEMA */
+/** @throws E_PLUGIN_SCHEMA; what a schema can't describe shows when its `jsonSchema` is first asked for */
 export function checkedSchema<Out>(given: Lazy<Schema<Out>>, what: string): CheckedSchema<Out> {
-  const schema = typeof given === 'function' && !('~standard' in given) ? (given as () => Schema<Out>)() : (given as Schema<Out>);
-  if (typeof schema !== 'object' && typeof schema !== 'function') throw refuse(what, 'it is no schema');
-  if ('jsonSchema' in schema && 'check' in schema) return { jsonSchema: withoutDialect(schema.jsonSchema), check: (v) => schema.check(v) };
-  if (!('~standard' in schema)) throw refuse(what, 'it is no schema that is known here');
-  const standard = schema['~standard'] as typeof schema['~standard'] & { readonly jsonSchema?: JsonSchemaMaker };
-  if (standard.jsonSchema === undefined) throw refuse(what, `${standard.vendor} before 4.2 cannot say its own JSON Schema with its descriptions`);
+  const schema: unknown = typeof given === 'function' && !('~standard' in given) ? (given as () => Schema<Out>)() : given;
+  if ((typeof schema !== 'object' && typeof schema !== 'function') || schema === null) throw refuse(what, 'it is no schema');
+  if (isPlain<Out>(schema)) return { jsonSchema: withoutDialect(schema.jsonSchema), check: (v) => schema.check(v) };
+  if (!('~standard' in schema)) throw refuse(what, '_def' in schema || '_zod' in schema ? 'zod before 4.2 cannot say its own JSON Schema with its descriptions' : 'it is no schema that is known here');
+  const standard = schema['~standard'] as Extract<Schema<Out>, { '~standard': unknown }>['~standard'] & { readonly jsonSchema?: JsonSchemaMaker };
+  if (typeof standard?.jsonSchema?.input !== 'function' || typeof standard.validate !== 'function') throw refuse(what, `${standard?.vendor === 'zod' ? 'zod before 4.2' : String(standard?.vendor)} cannot say its own JSON Schema with its descriptions`);
   const make = standard.jsonSchema;
   let json: Readonly<Record<string, unknown>> | undefined;
   return {
-    get jsonSchema() { return (json ??= withoutDialect(make.input({ target: 'draft-07' }))); },
+    get jsonSchema() {
+      try { return (json ??= withoutDialect(make.input({ target: 'draft-07' }))); } catch (e) { throw refuse(what, messageOf(e)); }
+    },
     check: (value) => {
       const done = (r: Awaited<ReturnType<typeof standard.validate>>) => ('issues' in r && r.issues ? { problems: r.issues.map(problem) } : { value: (r as { value: Out }).value });
       const result = standard.validate(value);
@@ -23,7 +25,15 @@ export function checkedSchema<Out>(given: Lazy<Schema<Out>>, what: string): Chec
     },
   };
 }
+/** A tool's input is a map of named fields: no model takes another. @throws E_PLUGIN_SCHEMA */
+export function requireObject(schema: CheckedSchema<unknown>, what: string): void {
+  if (schema.jsonSchema['type'] !== 'object') throw refuse(what, 'it is no object with named fields');
+}
 
+function isPlain<Out>(schema: object): schema is Extract<Schema<Out>, { check: unknown }> {
+  const { jsonSchema, check } = schema as { jsonSchema?: unknown; check?: unknown };
+  return typeof jsonSchema === 'object' && jsonSchema !== null && typeof check === 'function' && !('~standard' in schema);
+}
 function problem(issue: { readonly message: string; readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined }): string {
   const path = (issue.path ?? []).map((p) => String(typeof p === 'object' ? p.key : p)).join('.');
   return path === '' ? issue.message : `${path}: ${issue.message}`;
@@ -32,4 +42,7 @@ function withoutDialect(json: Readonly<Record<string, unknown>>): Readonly<Recor
   const { $schema: _, ...rest } = json;
   return rest;
 }
-const refuse = (what: string, message: string) => new TappetError('E_PLUGIN_SCHEMA', { what: what.split(' of ')[0], name: what.split(' of ')[1] ?? what, message });
+function refuse(what: string, message: string): TappetError {
+  const [part, ...name] = what.split(' of ');
+  return new TappetError('E_PLUGIN_SCHEMA', { what: part, name: name.join(' of ') || what, message });
+}

@@ -269,6 +269,8 @@ export interface Services { 'stores.sessions': SessionStore; searchAggregator: (
 export interface KeyStore {
   /** `env`: names of variables to look at first, in order. `null`: none is known. `from` says where it was found, never the key. */
   find(provider: string, o: { readonly env: readonly string[]; readonly helper?: string | undefined }): Promise<{ readonly key: string; readonly from: string; readonly variable?: string | undefined } | null>;
+  /** The server refused it: ask anew. */
+  forget(provider: string): void;
   /** Says where it was put. */
   save(provider: string, key: string): Promise<string>;
   /** False where there was none. */

@@ -62,7 +62,7 @@ export function mergeLayers(layers: readonly LayerFile[], o: { trusted: boolean 
     if (value !== undefined || bound === undefined) return value;
     const where = boundOrigin(`bounds.${key}`);
     if (bound.default !== undefined && where !== null) chains.set(key, [...(chains.get(key) ?? []), { origin: boundOrigin(`bounds.${key}.default`) ?? where, value: bound.default, status: 'counts' }]);
-    else if (chains.has(key)) errors.push(new TappetError('E_CONFIG_BOUND', { key, value: chains.get(key)?.at(-1)?.value, allowed: bound.oneOf.join(', ') || '(nothing)', where: where ?? undefined, cause: 'no layer says a value that keeps the bound, and the bound names no default' }));
+    else if (key === 'mode' || chains.has(key)) errors.push(new TappetError('E_CONFIG_BOUND', { key, value: chains.get(key)?.at(-1)?.value ?? '(nothing)', allowed: bound.oneOf.join(', ') || '(nothing)', where: where ?? undefined, cause: 'no layer says a value that keeps the bound, and the bound names no default' }));
     return bound.default;
   };
   const byName = <T>(key: 'plugins' | 'env' | 'providers' | 'models' | 'stores'): Record<string, T> => {

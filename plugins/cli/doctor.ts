@@ -72,6 +72,7 @@ function layerChecks({ layers }: ConfigView, reader: Reader): Check[] {
 
 function trustCheck({ trust }: ConfigView): Check {
   if (trust.trusted) return { what: 'trust', state: 'ok', text: Object.keys(trust.files).length === 0 ? 'nothing here needs trust' : `${trust.root} is trusted` };
+  if (trust.waits.length === 0) return { what: 'trust', state: 'ok', text: 'nothing here waits for trust' };
   return { what: 'trust', state: 'note', text: `${trust.why ?? 'not trusted'}; ${trust.waits.length} of its settings wait`, do: '`tappet trust` shows them' };
 }
 

@@ -1,6 +1,6 @@
 /** `tappet logout`: takes a stored key away again. */
 import { definePlugin, nearest, TappetError } from 'tappet/kernel';
-import { jsonText, keyVariables } from 'tappet/kit';
+import { FROM_HELPER, jsonText, keyInVariables, keyVariables } from 'tappet/kit';
 
 export default definePlugin({
   name: 'cli/logout',
@@ -20,8 +20,7 @@ export default definePlugin({
       }
       const removed = await keys.remove(name);
       const settings = kernel!.config.settings.providers[name];
-      const variable = keyVariables(name, settings).find((v) => (io.env[v]?.trim() ?? '') !== '');
-      const left = variable !== undefined ? `the variable ${variable}` : settings?.keyHelper !== undefined ? 'keyHelper' : null;
+      const left = keyInVariables(io.env, keyVariables(name, settings))?.from ?? (settings?.keyHelper === undefined ? null : FROM_HELPER);
       if (json) { io.out(`${jsonText({ provider: name, removed, ...(left === null ? {} : { stillFrom: left }) })}\n`); return 0; }
       io.out(`${removed ? `the key of ${name} is taken away` : `no key of ${name} was stored`}\n`);
       if (left !== null) io.err(`note: ${left} still gives one\n`);

@@ -26,6 +26,7 @@ export default definePlugin({
       if (json && options['yes'] !== true) { io.out(`${jsonText({ ...trust, waits })}\n`); return 0; }
       if (Object.keys(trust.files).length === 0) return say(true, `nothing in ${trust.root} needs trust`);
       if (trust.trusted) return say(true, `${trust.root} is trusted\n${filesText(trust, reader)}`);
+      if (waits.length === 0 && options['yes'] !== true) return say(false, `nothing in ${trust.root} waits for trust\n${filesText(trust, reader)}`);
       if (!json) io.out(`${trust.root} is not trusted: ${trust.why ?? ''}\n${filesText(trust, reader)}\n${waitsText(waits, reader)}\n`);
       if (options['yes'] !== true) {
         if (!io.isTTY || io.stdin.isTTY !== true) throw new TappetError('E_USAGE', { message: 'nobody can be asked here whether to trust it', where: trust.root, do: 'look at what waits, then: tappet trust --yes' });
@@ -46,7 +47,7 @@ const waiting = (config: ConfigView): Waiting[] => config.keys().flatMap((key) =
 const filesText = (trust: TrustView, reader: Reader): string => columns([['FILE', 'CONTENT'], ...Object.entries(trust.files).map(([file, hash]) => [file, hash === 'missing' ? 'missing' : shortHash(hash)])], { ...reader, indent: 2 });
 const waitsText = (waits: readonly Waiting[], reader: Reader): string => {
   const rows = waits.flatMap(({ key, value, origin }) => (Array.isArray(value) ? value : [value]).map((v: unknown) => [shownPlace(origin, reader), key, typeof v === 'string' ? v : JSON.stringify(v)]));
-  return rows.length === 0 ? 'none of its settings wait' : `what waits for it:\n${columns(rows, { ...reader, indent: 2 })}`;
+  return `what waits for it:${rows.length === 0 ? ' nothing' : ''}\n${columns(rows, { ...reader, indent: 2 })}`.trimEnd();
 };
 
 /** Only a plain yes is one; the end of the input is none. */

@@ -1,6 +1,6 @@
 /** One prompt, headless: the answer on stdout, everything else on stderr. Nobody is asked; what would be asked is denied. */
 import { randomUUID } from 'node:crypto';
-import { asTappetError, definePlugin, printError, TappetError } from 'tappet/kernel';
+import { asTappetError, definePlugin, NO_USAGE, printError, TappetError } from 'tappet/kernel';
 import type { CodeRow, ExitCode, Invocation, Io, Open, Session, SessionEvent, TurnEnd, TurnEndReason } from 'tappet/kernel';
 import { givenPrompt, openOptions, SIGNAL_EXITS, turnExit, turnRecord } from 'tappet/kit';
 
@@ -29,10 +29,13 @@ export default definePlugin({
 });
 
 async function run(open: Open, i: Invocation, io: Io): Promise<ExitCode> {
-  if (i.resume === '') throw new TappetError('E_USAGE', { message: '--resume needs the id of a session here: nobody can choose one from a list', do: '`tappet sessions list` shows the ids; --continue takes the newest' });
+  if (i.resume === '') {
+    throw new TappetError('E_USAGE', { message: '--resume needs the id of a session here: nobody can choose one from a list', do: '`tappet sessions list` shows the ids; --continue takes the newest' });
+  }
   const given = await givenPrompt(i, io);
   if ('problem' in given) throw new TappetError('E_FRONTEND', { message: given.problem });
 
+  if (i.permissionPromptTool !== null) io.err(`note: --permission-prompt-tool ${i.permissionPromptTool}: nobody can be asked in plain printing; what would ask is denied\n`);
   const asJson = i.outputFormat === 'json';
   let session: Session | undefined;
   let signal: keyof typeof SIGNAL_EXITS | undefined;
@@ -50,7 +53,8 @@ async function run(open: Open, i: Invocation, io: Io): Promise<ExitCode> {
     await session.close({ drain: true });
     const ends = await heard;
     const last = ends.at(-1);
-    if (asJson && last !== undefined) io.out(`${JSON.stringify({ ...turnRecord(last), result: last.text, total_cost_usd: ends.reduce((sum, end) => sum + end.costUSD, 0), session_id: session.id, uuid: randomUUID() })}\n`);
+    const cost = ends.reduce((sum, end) => sum + end.costUSD, 0);
+    if (asJson && last !== undefined) io.out(`${JSON.stringify({ ...turnRecord(last), result: last.text, total_cost_usd: cost, session_id: session.id, uuid: randomUUID() })}\n`);
     return signal !== undefined ? SIGNAL_EXITS[signal] : last === undefined ? 1 : turnExit(last);
   } finally {
     off();
@@ -83,7 +87,8 @@ function report(end: TurnEnd, io: Io, asJson: boolean): void {
   }
   if (end.reason === 'answered' || end.reason === 'tool_deferred') return;
   for (const text of end.errors.length > 0 ? end.errors : [end.text]) {
-    io.err(`${/^E_[A-Z_]+ {2}/.test(text) ? text : printError(new TappetError('E_PRINT_ENDED', { message: text, ...(ADVICE[end.reason] === undefined ? {} : { do: ADVICE[end.reason] }) }, CODES))}\n`);
+    const isPrinted = /^E_[A-Z_]+ {2}/.test(text);
+    io.err(`${isPrinted ? text : printError(new TappetError('E_PRINT_ENDED', { message: text, do: ADVICE[end.reason] }, CODES))}\n`);
   }
 }
 
@@ -91,7 +96,7 @@ function report(end: TurnEnd, io: Io, asJson: boolean): void {
 const failedStart = (e: unknown, i: Invocation) => {
   const error = asTappetError(e);
   return {
-    type: 'result', subtype: 'error_during_execution', is_error: true, result: error.message, errors: [printError(error)], session_id: i.sessionId ?? i.resume, num_turns: 0, duration_ms: 0, duration_api_ms: 0,
-    total_cost_usd: 0, usage: null, permission_denials: [], stop_reason: null, uuid: randomUUID(),
+    type: 'result', subtype: 'error_during_execution', is_error: true, result: error.message, errors: [printError(error)], num_turns: 0, duration_ms: 0, duration_api_ms: 0, stop_reason: null, total_cost_usd: 0,
+    usage: NO_USAGE, permission_denials: [], terminal_reason: 'turn_setup_failed', session_id: i.sessionId ?? i.resume, uuid: randomUUID(),
   };
 };

@@ -49,7 +49,7 @@ export default definePlugin({
     const secrets = indexed(CREDENTIALS.map((name) => watched(name, 'it holds credentials')));
     const own = await bothNames([[folders.config, 'Tappet takes its settings from it'], [folders.state, 'Tappet keeps trust, keys and sessions in it'], [folders.cache, 'Tappet runs code from it']]);
     const agents = await bothNames([[join(folders.root, 'agents'), 'it defines agents']]);
-    const keys = await bothNames([[join(folders.state, 'mcp'), 'it holds credentials']]);
+    const keys = await bothNames([[join(folders.state, 'mcp'), 'it holds credentials'], [join(folders.state, 'keys.json'), 'it holds credentials']]);
 
     const write = (path: string): Watched | undefined => {
       const parts = components(path);

@@ -4,7 +4,7 @@
 const STRINGS = /(?:\u001b[\]P^_X]|[\u009d\u0090\u009e\u009f\u0098])(?:[^\u0007\u001b\u009c]|\u001b(?!\\))*?(?:\u0007|\u001b\\|\u009c|(?=\n)|$)/g;
 const SEQUENCES = /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]?|\u001b[ -/]*[0-~]?/g;
 /** Formatting characters (directions, zero widths, tags), separators of lines that are none, fillers and selectors that show nothing, halves of characters. */
-const INVISIBLE = /[\p{Cf}\p{Zl}\p{Zp}\p{Cs}\u034f\u115f\u1160\u3164\uffa0\u{e0100}-\u{e01ef}]/gu;
+const INVISIBLE = /[\p{Cf}\p{Zl}\p{Zp}\p{Cs}]|\u034f|[\u115f\u1160\u3164\uffa0]|[\u{e0100}-\u{e01ef}]/gu;
 const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 
 /** Lines and tabs stay; other controls become a mark, what cannot be seen its code point. */

@@ -5,8 +5,11 @@ import { configLayer } from '../../schemas/config.ts';
 
 interface Node { readonly properties?: Readonly<Record<string, Node>>; readonly additionalProperties?: Node | boolean; readonly propertyNames?: { readonly pattern?: string }; readonly anyOf?: readonly Node[] }
 
-/** JSON Schema of one layer. */
-export const configSchema = (): Readonly<Record<string, unknown>> => z.toJSONSchema(configLayer(), { io: 'input' }) as Record<string, unknown>;
+/** JSON Schema of one layer, in the draft that editors know. */
+export function configSchema(): Readonly<Record<string, unknown>> {
+  const { $schema: _, ...rest } = z.toJSONSchema(configLayer(), { io: 'input', target: 'draft-7' });
+  return { $schema: 'http://json-schema.org/draft-07/schema#', title: 'One layer of agent.config.yaml', ...rest };
+}
 
 /** All that may be written, `NAME` where a name of one's own stands: `plugins.NAME.use`. */
 export function configKeys(): readonly string[] {

@@ -46,7 +46,8 @@ const ROWS: Readonly<Record<string, Row<EventBase>>> = {
     said: (a, e) => {
       const said = a.specific['permissionDecision'];
       const behavior = a.stop !== undefined || a.block !== undefined ? 'deny' : ['allow', 'deny', 'ask', 'defer'].includes(said as string) ? said : a.approves ? 'allow' : undefined;
-      return some({ behavior, message: a.stop ?? textOf(a.specific['permissionDecisionReason']) ?? a.block, updatedInput: behavior === 'defer' ? undefined : replacing(e.input, a.specific['updatedInput']), ...context(a) });
+      const updatedInput = behavior === 'defer' ? undefined : replacing(e.input, a.specific['updatedInput']);
+      return some({ behavior, message: a.stop ?? textOf(a.specific['permissionDecisionReason']) ?? a.block, updatedInput, ...context(a) });
     },
   }),
   PermissionRequest: row<AskedCall>({
@@ -54,7 +55,8 @@ const ROWS: Readonly<Record<string, Row<EventBase>>> = {
     said: (a, e) => {
       if (a.stop !== undefined) return { behavior: 'deny', message: a.stop, interrupt: true };
       const d = recordOf(a.specific['decision']);
-      if (d?.['behavior'] === 'allow') return some({ behavior: 'allow', updatedInput: replacing(e.input, d['updatedInput']), updatedPermissions: Array.isArray(d['updatedPermissions']) ? d['updatedPermissions'] : undefined });
+      const updates = d?.['updatedPermissions'];
+      if (d?.['behavior'] === 'allow') return some({ behavior: 'allow', updatedInput: replacing(e.input, d['updatedInput']), updatedPermissions: Array.isArray(updates) ? updates : undefined });
       return d?.['behavior'] === 'deny' ? some({ behavior: 'deny', message: textOf(d['message']), interrupt: d['interrupt'] === true ? true : undefined }) : {};
     },
   }),
@@ -66,7 +68,8 @@ const ROWS: Readonly<Record<string, Row<EventBase>>> = {
     input: (e) => ({ ...call(e), tool_response: e.output, duration_ms: e.durationMs }), subject: tool,
     said: (a) => {
       const output = a.specific['updatedToolOutput'] ?? a.specific['updatedMCPToolOutput'];
-      return { ...blockAndContext(a), ...some({ updatedOutput: output === undefined || typeof output === 'string' || (Array.isArray(output) && output.every((b) => recordOf(b) !== undefined)) ? output : JSON.stringify(output) }) };
+      const isContent = output === undefined || typeof output === 'string' || (Array.isArray(output) && output.every((b) => recordOf(b) !== undefined));
+      return { ...blockAndContext(a), ...some({ updatedOutput: isContent ? output : JSON.stringify(output) }) };
     },
   }),
   PostToolUseFailure: row<CallFailure>({
@@ -80,7 +83,10 @@ const ROWS: Readonly<Record<string, Row<EventBase>>> = {
   StopFailure: row<StopFailing>({ input: (e) => ({ error: 'unknown', error_details: e.error, last_assistant_message: e.error }), subject: () => 'unknown' }),
   SessionStart: row<SessionStarting>({
     input: (e) => ({ source: e.source, model: e.model }), subject: (e) => e.source,
-    said: (a) => ({ ...context(a), ...some({ initialUserMessage: textOf(a.specific['initialUserMessage']), watchPaths: Array.isArray(a.specific['watchPaths']) ? a.specific['watchPaths'].filter((p) => typeof p === 'string') : undefined }) }),
+    said: (a) => {
+      const paths = a.specific['watchPaths'];
+      return { ...context(a), ...some({ initialUserMessage: textOf(a.specific['initialUserMessage']), watchPaths: Array.isArray(paths) ? paths.filter((p) => typeof p === 'string') : undefined }) };
+    },
   }),
   SessionEnd: row<SessionEnding>({ input: (e) => ({ reason: e.reason }), subject: (e) => e.reason }),
   Setup: row<SettingUp>({ input: (e) => ({ trigger: e.trigger }), subject: (e) => e.trigger, said: context }),

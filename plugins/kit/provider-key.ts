@@ -1,5 +1,6 @@
-/** How a provider comes to its key: by the service `keys`, or by its variables alone where no plugin provides that service. */
+/** How a provider comes to its key: by the service `keys`; by variables and helper alone where no plugin provides that. */
 import type { KeyStore, ProviderSettings } from '../../schemas/index.ts';
+import { askKeyHelper, helperKeys } from './key-helper.ts';
 
 /** Variables that usually hold the keys of providers that ship with us, in order. */
 const USUAL: Readonly<Record<string, readonly string[]>> = {
@@ -18,6 +19,16 @@ export function keyVariables(provider: string, settings?: ProviderSettings): rea
 export const allKeyVariables = (): readonly string[] => [...Object.values(USUAL).flat(), AZURE];
 
 export type FoundKey = NonNullable<Awaited<ReturnType<KeyStore['find']>>>;
+/** The first variable that holds something. */
+export function keyInVariables(env: Readonly<Record<string, string | undefined>>, names: readonly string[]): FoundKey | null {
+  for (const variable of names) {
+    const key = env[variable]?.trim() ?? '';
+    if (key !== '') return { key, from: `the variable ${variable}`, variable };
+  }
+  return null;
+}
+export const FROM_HELPER = 'the output of keyHelper';
+
 export interface ProviderKey {
   /** `null`: there is none. @throws where a helper fails or the stored keys cannot be read */
   get(): Promise<FoundKey | null>;
@@ -37,23 +48,26 @@ export interface ProviderKeyOptions {
 export function providerKey({ provider, settings, env, keys }: ProviderKeyOptions): ProviderKey {
   const names = keyVariables(provider, settings);
   const helper = settings?.keyHelper;
+  const own = helperKeys((command) => askKeyHelper(command, env));
   const get = async (): Promise<FoundKey | null> => {
     const store = keys();
     if (store !== undefined) return store.find(provider, { env: names, helper });
-    const variable = names.find((n) => (env[n]?.trim() ?? '') !== '');
-    if (variable !== undefined) return { key: env[variable]!.trim(), from: `the variable ${variable}`, variable };
-    if (helper !== undefined) throw new Error('its key comes from keyHelper, and no plugin asks that: switch keys/store on again');
-    return null;
+    const found = keyInVariables(env, names);
+    if (found !== null || helper === undefined) return found;
+    const answer = await own.get(provider, helper);
+    if ('problem' in answer) throw new Error(`keyHelper gave no key: ${answer.problem}`);
+    return { key: answer.key, from: FROM_HELPER };
   };
   return {
     get,
     async missing() {
       if (helper !== undefined || (await get()) !== null) return null;
-      return `${names.length === 0 ? '' : `${names.join(' or ')} is not set, and `}no key is stored (\`tappet login ${provider}\`)`;
+      const stored = keys() === undefined ? [] : [`no key is stored (\`tappet login ${provider}\`)`];
+      return [...(names.length === 0 ? [] : [`${names.join(' or ')} is not set`]), ...stored].join(', and ') || 'there is no key';
     },
     forget() {
-      const store: (KeyStore & { forget?(provider: string): void }) | undefined = keys();
-      store?.forget?.(provider);
+      own.forget(provider);
+      keys()?.forget(provider);
     },
   };
 }

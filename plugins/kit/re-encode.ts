@@ -5,12 +5,11 @@ import type { EncodedMessage, ModelProvider, NormalizedMessage } from '../../sch
 export function reEncoder(): (provider: ModelProvider, messages: readonly EncodedMessage[]) => readonly EncodedMessage[] {
   const made = new WeakMap<ModelProvider, WeakMap<NormalizedMessage, EncodedMessage>>();
   return (provider, messages) => {
-    let mine = made.get(provider);
-    if (mine === undefined) made.set(provider, mine = new WeakMap());
-    const known = mine;
+    const known = made.get(provider) ?? new WeakMap<NormalizedMessage, EncodedMessage>();
+    made.set(provider, known);
     return messages.map(({ message }) => {
-      let encoded = known.get(message);
-      if (encoded === undefined) known.set(message, encoded = { message, bytes: provider.encode(message) });
+      const encoded = known.get(message) ?? { message, bytes: provider.encode(message) };
+      known.set(message, encoded);
       return encoded;
     });
   };

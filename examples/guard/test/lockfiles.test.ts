@@ -9,7 +9,7 @@ import plugin from '../plugins/lockfiles.ts';
 guardContract(plugin);
 
 const { guards: [guard] } = await collect(plugin, { options: { names: ['app.lock'] } });
-const judge = (...subjects: Subject[]) => guard!.judge({ subjects } as JudgedCall);
+const judge = (...subjects: Subject[]) => guard!.judge({ subjects } as Partial<JudgedCall> as JudgedCall);
 const path = (access: 'read' | 'write', name: string, real: string | null = name): Subject => ({ kind: 'path', access, path: name, real });
 
 test('refuses to write a lock file, by either of its names, in whatever case', () => {

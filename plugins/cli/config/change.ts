@@ -2,7 +2,6 @@
 import { messageOf, TappetError } from 'tappet/kernel';
 import { chainAt, cleanText, jsonText, keysAt, shownFile, shownPlace, valueText } from 'tappet/kit';
 import type { Reader } from 'tappet/kit';
-import { parseRule } from 'tappet/schemas';
 import type { ConfigView, SubcommandContext } from 'tappet/schemas';
 
 const LAYERS = ['user', 'project', 'local'] as const;
@@ -15,7 +14,6 @@ export async function setValue(c: SubcommandContext, key: string, reader: Reader
   let value: unknown;
   try { value = parse(text, { maxAliasCount: 0 }); } catch (e) { throw new TappetError('E_USAGE', { message: `the value is no YAML: ${messageOf(e).split('\n')[0]}`, do: `put text in quotes twice: '"a: b"'` }); }
   if (value === null || value === undefined) throw new TappetError('E_USAGE', { message: `"${text}" is no value`, do: `to take ${key} out: tappet config unset ${key}` });
-  checkRules(key, value);
   const { file } = await c.config.write(layer, key, value);
   return tell(c, { key, layer, file, value }, `${key} = ${valueText(value)} is in ${shownFile(file, reader)} (${layer})`, reader);
 }
@@ -35,12 +33,6 @@ function chosenLayer({ options }: SubcommandContext): OwnLayer {
   return chosen[0] ?? 'local';
 }
 
-/** A malformed rule would be left out when the file is read: it is refused before it is written. */
-function checkRules(key: string, value: unknown): void {
-  const lists = key === 'permissions' ? Object.values(value as object) : /^permissions\.(?:allow|ask|deny)$/.test(key) ? [value] : [];
-  for (const rule of lists.flat()) if (typeof rule === 'string' && parseRule(rule) === null) throw new TappetError('E_CONFIG_RULE', { rule });
-}
-
 /** Written is not yet counting: another layer may be nearer, a bound or missing trust may set it aside. */
 async function tell(c: SubcommandContext, done: { readonly key: string; readonly layer: OwnLayer; readonly file: string; readonly value: unknown }, sentence: string, reader: Reader): Promise<number> {
   const after = await (c.config as ConfigView & { reload?(): Promise<ConfigView> }).reload?.();
@@ -50,7 +42,7 @@ async function tell(c: SubcommandContext, done: { readonly key: string; readonly
   const winner = chain.find((l) => l.status === 'counts');
   if (link?.status === 'set aside') notes.push(`it does not count: ${link.reason ?? 'it was set aside'}`);
   else if (link?.status === 'shadowed' && winner !== undefined) notes.push(`it does not count: ${shownPlace(winner.origin, reader)} (${winner.origin.layer}) says ${valueText(winner.value)}`);
-  if (after !== undefined && c.config.trust.trusted && !after.trust.trusted) notes.push('what this folder says has changed, so it is not trusted any more: look at it with tappet trust');
+  if (after !== undefined && c.config.trust.trusted && after.trust.waits.length > 0) notes.push(`what this folder says has changed: ${after.trust.waits.length} of its settings wait for trust (tappet trust)`);
   c.io.out(c.json ? `${jsonText({ ...done, notes })}\n` : `${cleanText([sentence, ...notes].join('\n'))}\n`);
   return 0;
 }

@@ -1,6 +1,6 @@
 /** `tappet login`: takes the key of a provider, unseen, and stores it where the system keeps secrets. */
 import { definePlugin, nearest, TappetError } from 'tappet/kernel';
-import { jsonText, keyVariables, SIGNAL_EXITS } from 'tappet/kit';
+import { FROM_HELPER, jsonText, keyInVariables, keyVariables, SIGNAL_EXITS } from 'tappet/kit';
 import type { Io, KernelView, ModelProvider, SubcommandContext } from 'tappet/schemas';
 import { readHidden } from './hidden.ts';
 
@@ -22,7 +22,8 @@ export default definePlugin({
       const key = c.options['keyStdin'] === true ? await pipedKey(c.io) : await typedKey(c, provider.name);
       if (typeof key === 'number') return key;
       const where = await keys.save(provider.name, key);
-      const wins = await winner(kernel, provider.name);
+      const settings = kernel.config.settings.providers[provider.name];
+      const wins = keyInVariables(c.io.env, keyVariables(provider.name, settings))?.from ?? (settings?.keyHelper === undefined ? null : FROM_HELPER);
       if (c.json) c.io.out(`${jsonText({ provider: provider.name, stored: where, ...(wins === null ? {} : { countsBefore: wins }) })}\n`);
       else {
         const [model] = provider.models();
@@ -74,11 +75,4 @@ async function pipedKey({ stdin }: Io): Promise<string> {
   const text = Buffer.concat(chunks).toString('utf8').trim();
   if (text === '') throw usage('nothing is piped in', 'pipe the key in; nothing was stored');
   return text;
-}
-
-/** What is found before a stored key. */
-async function winner(kernel: KernelView, provider: string): Promise<string | null> {
-  const settings = kernel.config.settings.providers[provider];
-  const variable = (await kernel.service('keys')?.find(provider, { env: keyVariables(provider, settings) }))?.variable;
-  return variable !== undefined ? `the variable ${variable}` : settings?.keyHelper !== undefined ? 'the output of keyHelper' : null;
 }

@@ -1,6 +1,7 @@
 /** The list: each provider with its state and key, their models as numbers, and who answers. */
+import { isAbsolute } from 'node:path';
 import { messageOf } from 'tappet/kernel';
-import { columns, jsonText, keyVariables, shownPlace } from 'tappet/kit';
+import { columns, jsonText, keyVariables, shownFile, shownPlace } from 'tappet/kit';
 import type { Reader } from 'tappet/kit';
 import type { KernelView, ModelInfo, ModelProvider, Origin, SubcommandContext } from 'tappet/schemas';
 import { chooseModel, firstUsable, nameOf, whyNotOnce } from './choose.ts';
@@ -60,7 +61,7 @@ function textOf(rows: readonly Row[], shown: readonly Row[], { configured, uncon
   const at = configured?.origin == null ? '' : `, said at ${shownPlace(configured.origin, reader)}`;
   const hidden = rows.length - shown.length;
   return [
-    columns([['PROVIDER', 'STATE', 'KEY, OR WHY NOT'], ...rows.map((r) => [r.name, r.usable ? 'usable' : 'not usable', [r.why, r.key === null ? null : r.usable ? r.key : `key: ${r.key}`].filter((t) => t !== null).join('; ') || '-'])], reader),
+    columns([['PROVIDER', 'STATE', 'KEY, OR WHY NOT'], ...rows.map((r) => providerRow(r, reader))], reader),
     '',
     columns(configured === null ? [['answers', first]] : [
       ['answers', `${configured.model ?? 'nothing'} (model: ${configured.said}${at})${configured.why === null ? '' : `, but: ${configured.why}`}`],
@@ -71,6 +72,10 @@ function textOf(rows: readonly Row[], shown: readonly Row[], { configured, uncon
   ].join('\n');
 }
 
+function providerRow({ name, usable, why, key }: Row, reader: Reader): string[] {
+  const where = key === null ? '-' : isAbsolute(key) ? shownFile(key, reader) : key;
+  return [name, usable ? 'usable' : 'not usable', why === null ? where : key === null ? why : `${why}; key: ${where}`];
+}
 function modelRow(provider: string, m: ModelInfo): string[] {
   const price = (dollars: number | undefined): string => (dollars === undefined ? '-' : String(dollars));
   return [`${provider}/${m.id}`, tokens(m.contextWindow), tokens(m.maxOutputTokens), price(m.prices?.input), price(m.prices?.output), price(m.prices?.cacheRead), price(m.prices?.cacheWrite), (m.aliases ?? []).join(' ')];

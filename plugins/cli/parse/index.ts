@@ -19,7 +19,7 @@ export default definePlugin({
         const { program, refused } = await mainProgram(o.subcommands);
         const read = readWords(program, argv, ['--allowed-tools', '--disallowed-tools', '--tools']);
         if ('help' in read) return read;
-        if (read.words[0] === 'help') return helpFor(program, read.words.slice(1), o.subcommands);
+        if (argv[0] === 'help') return helpFor(program, read.words.slice(1), o.subcommands);
         for (const { option, why } of refused) if (option.attributeName() in read.values) throw usage(`${option.long} cannot be honoured: ${why}`, 'take it out');
         mistypedCommand(argv, read.words, o.subcommands);
         return toInvocation(read.words, read.values, { cwd: o.cwd, stdinIsTTY: o.stdinIsTTY, stdoutIsTTY: o.stdoutIsTTY, modes: registries.permissionModes.all().map((m) => m.name) });

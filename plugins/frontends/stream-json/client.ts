@@ -1,6 +1,6 @@
 /** One host and its session: opened as soon as it is known how, shown until it is closed. */
 import { randomUUID } from 'node:crypto';
-import { asTappetError, NO_USAGE, printError } from 'tappet/kernel';
+import { asTappetError, messageOf, NO_USAGE, printError } from 'tappet/kernel';
 import type { FlagLayer, Invocation, Io, Open, Prompt, Scope, Session, SessionEvent, Uuid } from 'tappet/kernel';
 import { openOptions } from 'tappet/kit';
 import { createChannel } from './channel.ts';
@@ -42,6 +42,8 @@ export function createClient(scope: Pick<Scope, 'registries' | 'services' | 'fol
   const report = (text: string): void => io.err(`stream-json: ${text}\n`);
   const channel = createChannel(write);
   const facts = createFacts(scope);
+  const { permissionPromptTool: asked } = i;
+  if (asked !== null && asked !== 'stdio') report(`--permission-prompt-tool ${asked}: only \`stdio\` can be asked here; what would ask is denied`);
   let opening: Promise<Opened> | undefined;
   let opened: Opened | undefined;
   let transcript = '';
@@ -51,14 +53,18 @@ export function createClient(scope: Pick<Scope, 'registries' | 'services' | 'fol
   /** The file is made with the first line of the session. A hook that is not told where it is can still be asked. */
   async function transcriptPath(): Promise<string> {
     if (transcript !== '' || !i.persist) return transcript;
-    const newest = await scope.services.get('stores.sessions')?.list({ root: scope.folders.root, limit: 5 }).catch((e: unknown) => { report(`the transcript was not found: ${asTappetError(e).message}`); return []; });
-    return (transcript = newest?.find((s) => s.sessionId === opened?.session.id)?.file ?? '');
+    try {
+      const newest = await scope.services.get('stores.sessions')?.list({ root: scope.folders.root, limit: 5 });
+      transcript = newest?.find((s) => s.sessionId === opened?.session.id)?.file ?? '';
+    } catch (e) {
+      report(`the transcript was not found: ${messageOf(e)}`);
+    }
+    return transcript;
   }
   const host = createHost({
     channel, report,
-    canAsk: i.inputFormat === 'stream-json' && i.permissionPromptTool === 'stdio',
+    canAsk: i.inputFormat === 'stream-json' && asked === 'stdio',
     facts: async () => ({ transcriptPath: await transcriptPath(), promptId: opened?.projection.promptId }),
-    stop: (reason) => { void opened?.session.interrupt({ reason }); },
   });
 
   async function openNow(given: Initialize | undefined): Promise<Opened> {
@@ -97,6 +103,7 @@ export function createClient(scope: Pick<Scope, 'registries' | 'services' | 'fol
   function serve(session: Session, event: SessionEvent): void {
     if (event.type === 'ask') host.ask(event, (answer) => { session.answer(event.requestId as Uuid, answer); });
     if (event.type === 'ask_settled' && event.by !== 'person') host.settled(event.requestId);
+    if (event.type === 'turn.ended') host.turnEnded(event.agentId);
     // Who only sees that the process failed finds the cause here.
     if (event.type === 'turn.ended' && event.agentId === null && event.end.isError) for (const text of event.end.errors) io.err(`${text}\n`);
   }
@@ -115,6 +122,6 @@ function overlayOf(i: Invocation, given: Initialize | undefined): FlagLayer {
 }
 
 const failedStart = (e: unknown, i: Invocation): Fields => ({
-  type: 'result', subtype: 'error_during_execution', is_error: true, errors: [printError(asTappetError(e))], num_turns: 0, duration_ms: 0, duration_api_ms: 0, stop_reason: null, total_cost_usd: 0, usage: NO_USAGE, modelUsage: {},
-  permission_denials: [], terminal_reason: 'turn_setup_failed', session_id: i.resume ?? i.sessionId ?? randomUUID(), uuid: randomUUID(),
+  type: 'result', subtype: 'error_during_execution', is_error: true, errors: [printError(asTappetError(e))], num_turns: 0, duration_ms: 0, duration_api_ms: 0, stop_reason: null, total_cost_usd: 0,
+  usage: NO_USAGE, modelUsage: {}, permission_denials: [], terminal_reason: 'turn_setup_failed', session_id: i.resume ?? i.sessionId ?? randomUUID(), uuid: randomUUID(),
 });

@@ -42,7 +42,7 @@ export function createFacts({ registries, env }: Pick<Scope, 'registries' | 'env
     }),
     welcome: async (state) => ({
       commands: registries.commands.all().map((c) => ({ name: c.name, description: c.title, argumentHint: '' })), agents: agents(), models: await models(), output_style: STYLE, available_output_styles: [STYLE],
-      account: { apiKeySource: keySource }, hooks_applied: true, hook_on_failure_supported: true, claude_code_version: PROTOCOL_LEVEL, current_permission_mode: state.toolPermissionContext.mode,
+      account: { apiKeySource: keySource }, hook_on_failure_supported: true, claude_code_version: PROTOCOL_LEVEL, current_permission_mode: state.toolPermissionContext.mode,
     }),
     settings: (state) => ({
       effective: { model: bare(state.mainLoopModel), permissions: { ...state.settings.permissions, defaultMode: state.settings.mode, additionalDirectories: state.toolPermissionContext.additionalDirectories } },

@@ -15,8 +15,10 @@ export default definePlugin({
   apply: (scope) => scope.registries.frontends.add({
     name: 'stream-json',
     matches: (i) => i.command === null && i.outputFormat === 'stream-json',
-    run(open, i, io) {
-      if (i.resume === '') throw new TappetError('E_USAGE', { message: '--resume needs the id of a session here: nobody can choose one from a list', do: '`tappet sessions list` shows the ids; --continue takes the newest' });
+    async run(open, i, io) {
+      if (i.resume === '') {
+        throw new TappetError('E_USAGE', { message: '--resume needs the id of a session here: nobody can choose one from a list', do: '`tappet sessions list` shows the ids; --continue takes the newest' });
+      }
       return i.inputFormat === 'stream-json' ? converse(scope, open, i, io) : answer(scope, open, i, io);
     },
   }),
@@ -43,7 +45,10 @@ async function answer(scope: Parts, open: Open, i: Invocation, io: Io): Promise<
 
 /** A host speaks until it closes its end; what it said by then is still answered. */
 async function converse(scope: Parts, open: Open, i: Invocation, io: Io): Promise<ExitCode> {
-  if (i.prompt !== null && i.prompt !== '') throw new TappetError('E_USAGE', { message: 'with --input-format stream-json a prompt comes as a line on stdin', do: 'write {"type":"user","message":{"role":"user","content":"…"}} to stdin, or leave the flag out' });
+  if (i.prompt !== null && i.prompt !== '') {
+    const line = '{"type":"user","message":{"role":"user","content":"…"}}';
+    throw new TappetError('E_USAGE', { message: 'with --input-format stream-json a prompt comes as a line on stdin', do: `write ${line} to stdin, or leave the flag out` });
+  }
   const client = createClient(scope, open, i, io);
   const stopping = onSignal(client, io);
   let broken: unknown;
@@ -62,6 +67,8 @@ async function converse(scope: Parts, open: Open, i: Invocation, io: Io): Promis
   try {
     await Promise.race([intake.ended, stopping.told, failing, client.stuck]);
     client.channel.leave();
+    // Who wants to go on with a session hears that there is none, even with nothing to say to it.
+    if (i.resume !== null || i.continue) inOrder(async () => { await client.open(); });
     await work;
     await finish(client);
     if (broken !== undefined) io.err(`${printError(asTappetError(broken))}\n`);
@@ -104,8 +111,8 @@ async function say(client: Client, line: Fields): Promise<void> {
   const { message, uuid, priority, shouldQuery, isSynthetic, client_composed } = read.data;
   const { submit } = await client.open();
   const isNew = submit(message.content as string | readonly Block[], {
-    ...(uuid === undefined ? {} : { id: uuid as Uuid }), ...(priority === undefined ? {} : { priority }), ...(shouldQuery === false ? { query: false } : {}), ...(isSynthetic === true ? { origin: 'host' } : {}),
-    ...(client_composed === true ? { verbatim: true } : {}),
+    ...(uuid === undefined ? {} : { id: uuid as Uuid }), ...(priority === undefined ? {} : { priority }), ...(shouldQuery === false ? { query: false } : {}),
+    ...(isSynthetic === true ? { origin: 'host' } : {}), ...(client_composed === true ? { verbatim: true } : {}),
   });
   if (!isNew) client.report(`a message is skipped: ${uuid} was there before`);
 }
@@ -126,7 +133,12 @@ async function control(client: Client, line: Fields): Promise<void> {
 
 async function welcome(client: Client, id: string, request: Fields): Promise<void> {
   const read = initialize().safeParse(request);
-  if (!read.success) { client.write(failed(id, problems(read.error))); return; }
+  if (!read.success) {
+    client.write(failed(id, problems(read.error)));
+    // Not one step without the gates that it may have held.
+    if (client.opened === undefined) throw new TappetError('E_USAGE', { message: `the host's initialize cannot be read: ${problems(read.error)}`, do: 'correct it; the fields are those of the Agent SDK' });
+    return;
+  }
   const again = client.opened;
   try {
     const { session } = await client.open(read.data);
@@ -141,10 +153,14 @@ async function welcome(client: Client, id: string, request: Fields): Promise<voi
   }
 }
 
-/** A host that delivers these here goes on only where it hears what became of them. */
-const applied = (request: Fields, first: boolean): Fields => ({
-  ...Object.fromEntries(([['mcpServers', 'mcp_servers_applied'], ['plugins', 'plugins_applied'], ['managedSettings', 'managed_settings_applied'], ['settings', 'settings_applied']] as const).filter(([field]) => request[field] !== undefined).map(([, name]) => [name, false])),
-  ...(request['disallowedTools'] === undefined ? {} : { disallowed_tools_applied: first }),
-});
+/** What a host delivers in `initialize`, and the word by which it hears what became of it: without one it does not go on. */
+const DELIVERED = {
+  hooks: 'hooks_applied', disallowedTools: 'disallowed_tools_applied', mcpServers: 'mcp_servers_applied', plugins: 'plugins_applied', managedSettings: 'managed_settings_applied', settings: 'settings_applied',
+};
+function applied(request: Fields, first: boolean): Fields {
+  const given = Object.entries(DELIVERED).filter(([field]) => request[field] !== undefined);
+  return Object.fromEntries(given.map(([field, word]) => [word, field === 'hooks' || (field === 'disallowedTools' && first)]));
+}
 
-const problems = (error: { readonly issues: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[] }): string => error.issues.map((x) => `${x.path.map(String).join('.') || 'the line'}: ${x.message}`).join('; ');
+interface Issue { readonly path: readonly PropertyKey[]; readonly message: string }
+const problems = ({ issues }: { readonly issues: readonly Issue[] }): string => issues.map((x) => `${x.path.map(String).join('.') || 'the line'}: ${x.message}`).join('; ');

@@ -28,7 +28,9 @@ export interface Projection {
 }
 
 type Line = { readonly type: string; readonly uuid?: string; readonly [field: string]: unknown };
-interface Spent { inputTokens: number; outputTokens: number; cacheReadInputTokens: number; cacheCreationInputTokens: number; webSearchRequests: number; costUSD: number; contextWindow: number; maxOutputTokens: number }
+interface Spent {
+  inputTokens: number; outputTokens: number; cacheReadInputTokens: number; cacheCreationInputTokens: number; webSearchRequests: number; costUSD: number; readonly contextWindow: number; readonly maxOutputTokens: number;
+}
 
 export function createProjection(o: ProjectionOptions): Projection {
   const waiting = new Set<string>();
@@ -38,7 +40,9 @@ export function createProjection(o: ProjectionOptions): Projection {
   let cost = 0;
   let results = 0;
   let turn: { readonly prompts: string[]; inTools: boolean; deferred: Fields | undefined } | null = null;
+  /** Calls whose results came after the last request before: what a summary is about, which may come later. */
   let batch: string[] = [];
+  let isNewBatch = true;
   let state: string | null = null;
   let lastEnd: TurnEnd | null = null;
   let lastAnswer: AssistantMessage['message'] | null = null;
@@ -70,7 +74,7 @@ export function createProjection(o: ProjectionOptions): Projection {
       case 'request.started':
         if (!isMain || turn === null) return [];
         turn.inTools = false;
-        batch = [];
+        isNewBatch = true;
         return o.partial ? [system('status', { status: 'requesting' })] : [];
       case 'model.event': {
         if (!isMain || turn === null) return [];
@@ -90,7 +94,8 @@ export function createProjection(o: ProjectionOptions): Projection {
         const d = event.decision;
         if (d.behavior === 'defer' && isMain && turn !== null) turn.deferred = { id: d.toolUseId, name: d.toolName, input: inputs.get(d.toolUseId) ?? {} };
         if (d.behavior !== 'deny' || d.by === 'person') return [];
-        return [system('permission_denied', { tool_name: d.toolName, tool_use_id: d.toolUseId, message: d.message ?? 'refused', decision_reason_type: d.reason.kind, ...(event.agentId === null ? {} : { agent_id: event.agentId }) })];
+        const agent = event.agentId === null ? {} : { agent_id: event.agentId };
+        return [system('permission_denied', { tool_name: d.toolName, tool_use_id: d.toolUseId, message: d.message ?? 'refused', decision_reason_type: d.reason.kind, ...agent })];
       }
       case 'notice': return [system('informational', { content: event.text, level: event.level === 'info' ? 'info' : 'warning', code: event.code })];
       case 'state.changed': return isMain && event.mode !== undefined ? [system('status', { status: null, permissionMode: event.mode })] : [];
@@ -112,7 +117,6 @@ export function createProjection(o: ProjectionOptions): Projection {
       tally(m, isMain);
       if (!isMain || turn === null) return [];
       lastAnswer = m.message;
-      for (const b of m.message.content) if (b.type === 'tool_use') batch.push(b.id);
       return [{ type: 'assistant', message: { ...m.message, type: 'message', content: wireBlocks(m.message.content), stop_sequence: null }, parent_tool_use_id: null, uuid: m.uuid }];
     }
     if (!isMain) return [];
@@ -122,9 +126,13 @@ export function createProjection(o: ProjectionOptions): Projection {
 
   function userLine(m: UserMessage): readonly Line[] {
     const line = { type: 'user', message: { role: 'user', content: wireBlocks(m.message.content) }, parent_tool_use_id: null, timestamp: m.timestamp, uuid: m.uuid };
-    const isResult = typeof m.message.content !== 'string' && m.message.content.some((b) => b.type === 'tool_result');
-    // What mends an old session is written before its first turn here, and was no part of it.
-    if (isResult) return turn === null ? [] : [{ ...line, ...(m.toolUseResult === undefined ? {} : { tool_use_result: m.toolUseResult.output }) }];
+    const answered = typeof m.message.content === 'string' ? [] : m.message.content.flatMap((b) => (b.type === 'tool_result' ? [b.tool_use_id] : []));
+    if (answered.length > 0) {
+      if (turn === null) return []; // it mends an old session, and was no part of a turn here
+      batch = isNewBatch ? answered : [...batch, ...answered];
+      isNewBatch = false;
+      return [{ ...line, ...(m.toolUseResult === undefined ? {} : { tool_use_result: m.toolUseResult.output }) }];
+    }
     if (m.isMeta === true) return turn === null ? [] : [{ ...line, isSynthetic: true }];
     return o.replay ? [{ ...line, isReplay: true }] : [];
   }

@@ -9,12 +9,3 @@ export const KEYS_CODES = {
 } satisfies Record<string, CodeRow>;
 
 export const keysError = (code: keyof typeof KEYS_CODES, facts: ErrorFacts): TappetError => new TappetError(code, facts, KEYS_CODES);
-
-export const LONGEST_KEY = 16_384;
-/** Why a text cannot be a key, without quoting it: keys travel in HTTP headers. */
-export function keyProblem(text: string): string | null {
-  if (text === '') return 'it is empty';
-  if (text.length > LONGEST_KEY) return `it is longer than ${LONGEST_KEY} characters`;
-  if (/[\r\n]/.test(text)) return 'it is more than one line';
-  return /^[\x21-\x7e]+$/.test(text) ? null : 'there are blanks or characters in it that no key has';
-}

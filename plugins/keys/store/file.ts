@@ -2,9 +2,9 @@
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import { isTappetError, messageOf } from 'tappet/kernel';
-import { codeOf, hashOf, isRecord, openRegular, takeLock, writeWhole } from 'tappet/kit';
+import { codeOf, hashOf, isRecord, keyProblem, openRegular, takeLock, writeWhole } from 'tappet/kit';
 import type { Lock } from 'tappet/kit';
-import { keyProblem, keysError } from './codes.ts';
+import { keysError } from './codes.ts';
 
 /** `ring`: one is in the key ring; it counts where no `key` stands here, which is then the newer one. */
 export interface Stored { readonly key?: string; readonly ring?: true }
@@ -33,8 +33,7 @@ export function keyFile({ folder, uid, notice }: KeyFileOptions): KeyFile {
   const fail = (message: string, todo?: string) => keysError('E_KEYS_FILE', { message, where: path, ...(todo === undefined ? {} : { do: todo }) });
   const asOurs = (e: unknown) => (isTappetError(e) ? e : fail(trouble(e)));
 
-  /** `null`: there is no file. */
-  async function readText(real: string): Promise<string | null> {
+  async function readText(real: string): Promise<string> {
     const { handle, stat } = await openRegular(fs, real, real);
     try {
       if (uid !== null && stat.uid !== uid) throw fail(`it belongs to another user (number ${stat.uid})`, 'find out who put it there; then take it away');
@@ -48,6 +47,7 @@ export function keyFile({ folder, uid, notice }: KeyFileOptions): KeyFile {
       await handle.close();
     }
   }
+  /** `null`: there is no file. */
   const textAt = async (real: string): Promise<string | null> => readText(real).catch((e: unknown) => { if (codeOf(e) === 'ENOENT') return null; throw e; });
 
   /** Never quotes the text, nor an error that might. */

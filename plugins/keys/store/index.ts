@@ -10,7 +10,7 @@ export default definePlugin({
   codes: KEYS_CODES,
   // The state folder and not the configuration's, which people copy to other machines and keep in repositories.
   apply: ({ services, settings, env, folders, log }) => services.provide('keys', keyStore({
-    env, home: folders.home, folder: folders.state, ring: systemRing(folders.config), uid: process.geteuid?.() ?? null,
+    env, folder: folders.state, ring: systemRing(folders.config), uid: process.geteuid?.() ?? null,
     helperAt: (provider) => settings.origin(`providers.${provider}.keyHelper`) ?? undefined,
     notice: log.warn,
   })),

@@ -1,15 +1,13 @@
 /** Finds a key where a person would expect it first: a variable, then their helper, then what was stored. */
 import { messageOf } from 'tappet/kernel';
+import { askKeyHelper, FROM_HELPER, helperKeys, keyInVariables, keyProblem } from 'tappet/kit';
 import type { KeyStore, Origin } from 'tappet/schemas';
-import { keyProblem, keysError } from './codes.ts';
+import { keysError } from './codes.ts';
 import { keyFile } from './file.ts';
-import { askHelper } from './helper.ts';
-import type { HelperAnswer } from './helper.ts';
 import type { OpenRing, Ring } from './ring.ts';
 
 export interface KeyStoreOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly home: string;
   /** Of the file. */
   readonly folder: string;
   readonly ring: OpenRing;
@@ -20,14 +18,12 @@ export interface KeyStoreOptions {
   notice(text: string): void;
   readonly helperMs?: number | undefined;
 }
-/** A provider whose key is refused says so, and helper and key ring are asked anew; until then their answers are kept for the process. */
-export type ForgetfulKeyStore = KeyStore & { forget(provider: string): void };
 
 const IN_RING = 'the key ring of this system';
 
-export function keyStore(o: KeyStoreOptions): ForgetfulKeyStore {
+export function keyStore(o: KeyStoreOptions): KeyStore {
   const file = keyFile(o);
-  const asked = new Map<string, { readonly helper: string; readonly answer: Promise<HelperAnswer> }>();
+  const helpers = helperKeys((command) => askKeyHelper(command, o.env, o.helperMs));
   const fromRing = new Map<string, string>();
   const told = new Set<string>();
   const tell = (text: string): void => { if (!told.has(text)) o.notice(text); told.add(text); };
@@ -39,11 +35,8 @@ export function keyStore(o: KeyStoreOptions): ForgetfulKeyStore {
   };
 
   async function keyOfHelper(provider: string, helper: string): Promise<string> {
-    let known = asked.get(provider);
-    if (known?.helper !== helper) asked.set(provider, (known = { helper, answer: askHelper(helper, { env: o.env, cwd: o.home, timeoutMs: o.helperMs }) }));
-    const answer = await known.answer;
+    const answer = await helpers.get(provider, helper);
     if ('key' in answer) return answer.key;
-    if (asked.get(provider) === known) asked.delete(provider);
     throw keysError('E_KEYS_HELPER', { provider, message: answer.problem, where: o.helperAt(provider) });
   }
 
@@ -76,11 +69,9 @@ export function keyStore(o: KeyStoreOptions): ForgetfulKeyStore {
 
   return {
     async find(provider, { env, helper }) {
-      for (const variable of env) {
-        const key = o.env[variable]?.trim() ?? '';
-        if (key !== '') return { key, from: `the variable ${variable}`, variable };
-      }
-      if (helper !== undefined) return { key: await keyOfHelper(provider, helper), from: 'the output of keyHelper' };
+      const inVariables = keyInVariables(o.env, env);
+      if (inVariables !== null) return inVariables;
+      if (helper !== undefined) return { key: await keyOfHelper(provider, helper), from: FROM_HELPER };
       const stored = (await file.read()).get(provider);
       if (stored === undefined) return null;
       if (stored.key !== undefined) return { key: stored.key, from: file.path };
@@ -112,7 +103,7 @@ export function keyStore(o: KeyStoreOptions): ForgetfulKeyStore {
       return [...await file.read()].map(([provider, stored]) => ({ provider, from: stored.key === undefined ? IN_RING : file.path }));
     },
     forget(provider) {
-      asked.delete(provider);
+      helpers.forget(provider);
       fromRing.delete(provider);
     },
   };

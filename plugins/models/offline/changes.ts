@@ -76,9 +76,10 @@ export function* replace(ctx: Context, { file, from, to }: Of<'replace'>): Job<s
 export function* run(ctx: Context, { command }: { readonly command: string }): Job<string> {
   const [outcome] = yield* ask(ctx, { name: 'Bash', input: { command } });
   const { failed, text } = outcome!;
-  if (failed && /^Refused: /.test(text)) return `The command was not run. ${text.trim()}`;
-  const end = failed ? `The command failed (${/^Exit code \d+/m.exec(text)?.[0]?.toLowerCase() ?? 'with an error'})` : 'The command ran';
-  return `${end}: ${command.includes('\n') ? `\n${fenced(command)}\n` : `\`${command}\``}\n${fenced(text.replace(/\n+$/, ''))}`;
+  if (failed && /^Refused: /.test(text)) throw new Impossible(`The command was not run. ${text.trim()}`);
+  const told = `: ${command.includes('\n') ? `\n${fenced(command)}\n` : `\`${command}\``}\n${fenced(text.replace(/\n+$/, ''))}`;
+  if (failed) throw new Impossible(`The command failed (${/^Exit code \d+/m.exec(text)?.[0]?.toLowerCase() ?? 'with an error'})${told}`);
+  return `The command ran${told}`;
 }
 
 /** `run the tests`: how, the project itself says. */

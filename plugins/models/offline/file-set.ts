@@ -1,6 +1,6 @@
 /** Which files are meant: `the TypeScript files in src`, `*.md`, `files named index.ts`. */
 import { lower, quoteOf, QUOTE } from './words.ts';
-import type { Quote } from './words.ts';
+import type { Quotes } from './words.ts';
 
 export interface FileSet {
   /** Of the names, without a folder: `*`, `*.{ts,tsx}`, `index.ts`. */
@@ -28,7 +28,7 @@ export const BARE_NAMES = /^(?:readme|license|licence|changelog|contributing|mak
 export const WORD = `(?:${QUOTE}|[\\w.~@/\\\\+-]*[\\w~/+-])`;
 
 /** A folder in words: `the src folder`. Null: the words name none; the empty text is the working folder. */
-export function readFolder(words: string, quotes: readonly Quote[]): string | null {
+export function readFolder(words: string, quotes: Quotes): string | null {
   const text = words.trim();
   if (HERE.test(text)) return '';
   const found = new RegExp(`^(?:(?:the|a|this|my|our)\\s+)?(?:(?:folder|directory|dir|path)\\s+)?(?:(?:named|called)\\s+)?(${WORD})(?:\\s+(?:sub-?)?(?:folder|directory|dir))?$`, 'i').exec(text);
@@ -38,7 +38,7 @@ export function readFolder(words: string, quotes: readonly Quote[]): string | nu
 }
 
 /** Null: the words name no files. */
-export function readFileSet(words: string, quotes: readonly Quote[]): FileSet | null {
+export function readFileSet(words: string, quotes: Quotes): FileSet | null {
   let text = words.trim();
   let deep = true;
   for (let before = ''; before !== text;) {
@@ -60,32 +60,46 @@ export function readFileSet(words: string, quotes: readonly Quote[]): FileSet | 
   return null;
 }
 
-function readNames(words: string, quotes: readonly Quote[], folder: string | null, deep: boolean): FileSet | null {
-  const text = words.trim().replace(/^(?:(?:all|the|every|each|any|of|my|our|existing|available|different|these|those|list of|names of)\s+)+/i, '').replace(/\s+(?:there are|that exist|are there|there|we have|you can find|you find|it has|overall|in total)$/i, '').trim();
-  const set = (names: string, path = false): FileSet => ({ names, folder, deep, path });
-  const value = (t: string): string => lower(t.trim(), quotes).replace(/^@/, '');
-  if (/^(?:files?|filenames|everything|contents?|stuff|things|all|)$/i.test(text)) return set('*');
-  let m: RegExpExecArray | null;
-  if ((m = new RegExp(`^(?:files?\\s+)?(?:that are\\s+|which are\\s+)?(?:matching|that match|which match|like)\\s+(?:the\\s+)?(?:glob\\s+|pattern\\s+)*(${QUOTE}|\\S+)$`, 'i').exec(text)) !== null) return ofGlob(value(m[1]!), set);
-  if ((m = /^(?:files?\s+)?(?:with|having|have|of|that have|which have)\s+(?:the\s+|an?\s+)?(?:file\s+)?(?:extensions?|suffix(?:es)?|endings?|types?)\s+(?:of\s+)?(.+)$/i.exec(text)) !== null) return ofEndings(m[1]!, quotes, set);
-  if ((m = /^(?:files?\s+)?(?:ending|ends?|that ends?|which ends?|whose names? ends?)\s+(?:in|with|on)\s+(.+)$/i.exec(text)) !== null) return ofEndings(m[1]!, quotes, set);
-  if ((m = new RegExp(`^(?:files?\\s+)?(?:starting|beginning|(?:that |which )?(?:start|begin)s?|whose names? (?:starts?|begins?))\\s+with\\s+(${QUOTE}|\\S+)$`, 'i').exec(text)) !== null) return set(`${literal(value(m[1]!))}*`);
-  if ((m = new RegExp(`^(?:files?\\s+)?(?:whose (?:file)?names? (?:contains?|includes?|has|have)|with|that have|having)\\s+(${QUOTE}|\\S+)(?:\\s+in (?:the|their|its) names?)?$`, 'i').exec(text)) !== null && /name/i.test(text)) return set(`*${literal(value(m[1]!))}*`);
-  if ((m = new RegExp(`^(?:(?:file|folder)s?\\s+)?(?:that (?:are|is)\\s+|which (?:are|is)\\s+)?(?:named|called|by the name(?: of)?|with the name)\\s+(${QUOTE}|\\S+)$`, 'i').exec(text)) !== null) { const name = value(m[1]!); return /[*?]/.test(name) ? ofGlob(name, set) : name.includes('/') ? set(literal(name), true) : set(literal(name)); }
-  if (/^(?:unit )?(?:tests?|specs?|test files?|spec files?)$/i.test(text)) return set('{*.test.*,*.spec.*,*_test.*,test_*.*}');
-  if (/^(?:hidden|dot) ?files?$/i.test(text)) return set('.*');
-  if (/^(?:images?|pictures?)$/i.test(text)) return set(`*.{${LANGUAGES['image']!.join(',')}}`);
-  if ((m = new RegExp(`^(${QUOTE}|\\S*[*?]\\S*)(?:\\s+files?)?$`, 'i').exec(text)) !== null && /[*?{]/.test(value(m[1]!))) return ofGlob(value(m[1]!), set);
-  if ((m = /^(.+?)[\s-]+(?:(?:source|code|script|program)\s+)?(?:files?|sources|scripts|modules|documents|docs|programs)$/i.exec(text)) !== null) return ofEndings(m[1]!, quotes, set);
+type MakeSet = (names: string, path?: boolean) => FileSet;
+const THING = `(${QUOTE}|\\S+)`;
+const form = (pattern: string): RegExp => new RegExp(`^(?:${pattern})$`, 'i');
+/** What follows the determiners; `m[1]` is the word that matters. */
+const FORMS: readonly (readonly [RegExp, (word: string, set: MakeSet, quotes: Quotes) => FileSet | null])[] = [
+  [form('files?|filenames|everything|contents?|stuff|things|all|'), (_, set) => set('*')],
+  [form(`(?:files? )?(?:that are |which are )?(?:matching|that match|which match|like) (?:the )?(?:glob |pattern )*${THING}`), (word, set, q) => ofGlob(value(word, q), set)],
+  [form('(?:files? )?(?:with|having|have|of|that have|which have) (?:the |an? )?(?:file )?(?:extensions?|suffix(?:es)?|endings?|types?) (?:of )?(.+)'), (word, set, q) => ofEndings(word, q, set)],
+  [form('(?:files? )?(?:ending|ends?|that ends?|which ends?|whose names? ends?) (?:in|with|on) (.+)'), (word, set, q) => ofEndings(word, q, set)],
+  [form(`(?:files? )?(?:starting|beginning|(?:that |which )?(?:start|begin)s?|whose names? (?:starts?|begins?)) with ${THING}`), (word, set, q) => set(`${literal(value(word, q))}*`)],
+  [form(`(?:files? )?whose (?:file)?names? (?:contains?|includes?|has|have) ${THING}`), (word, set, q) => set(`*${literal(value(word, q))}*`)],
+  [form(`(?:files? )?(?:with|that have|having) ${THING} in (?:the|their|its) names?`), (word, set, q) => set(`*${literal(value(word, q))}*`)],
+  [form(`(?:(?:file|folder)s? )?(?:that (?:are|is) |which (?:are|is) )?(?:named|called|by the name(?: of)?|with the name) ${THING}`), (word, set, q) => { const name = value(word, q); return /[*?]/.test(name) ? ofGlob(name, set) : set(literal(name), name.includes('/')); }],
+  [form('(?:unit )?(?:tests?|specs?|test files?|spec files?)'), (_, set) => set('{*.test.*,*.spec.*,*_test.*,test_*.*}')],
+  [form('(?:hidden|dot) ?files?'), (_, set) => set('.*')],
+  [form('images?|pictures?'), (_, set) => set(`*.{${LANGUAGES['image']!.join(',')}}`)],
+  [form(`(${QUOTE}|\\S*[*?]\\S*)(?: files?)?`), (word, set, q) => (/[*?{]/.test(value(word, q)) ? ofGlob(value(word, q), set) : null)],
+  [form('(.+?)[ -]+(?:(?:source|code|script|program) )?(?:files?|sources|scripts|modules|documents|docs|programs)'), (word, set, q) => ofEndings(word, q, set)],
+];
+const BEFORE = /^(?:(?:all|the|every|each|any|of|my|our|existing|available|different|these|those|list of|names of)\s+)+/i;
+const BEHIND = /\s+(?:there are|that exist|are there|there|we have|you can find|you find|it has|overall|in total)$/i;
+const value = (word: string, quotes: Quotes): string => lower(word.trim(), quotes).replace(/^@/, '');
+
+function readNames(words: string, quotes: Quotes, folder: string | null, deep: boolean): FileSet | null {
+  const text = words.trim().replace(BEFORE, '').replace(BEHIND, '').trim();
+  const set: MakeSet = (names, path = false) => ({ names, folder, deep, path });
+  for (const [pattern, make] of FORMS) {
+    const found = pattern.exec(text);
+    const made = found === null ? null : make(found[1] ?? '', set, quotes);
+    if (made !== null) return made;
+  }
   return null;
 }
 
-function ofGlob(glob: string, set: (names: string, path?: boolean) => FileSet): FileSet {
+function ofGlob(glob: string, set: MakeSet): FileSet {
   const plain = glob.replace(/^\.\//, '');
   if (plain.startsWith('**/') && !plain.slice(3).includes('/')) return { ...set(plain.slice(3)), deep: true };
   return set(plain, plain.includes('/'));
 }
-function ofEndings(words: string, quotes: readonly Quote[], set: (names: string) => FileSet): FileSet | null {
+function ofEndings(words: string, quotes: Quotes, set: MakeSet): FileSet | null {
   const endings: string[] = [];
   for (const word of words.split(/\s*(?:,|\/|\bor\b|\band\b|&|\s)\s*/i)) {
     const one = lower(word, quotes).trim().replace(/^\*?\./, '').toLowerCase();

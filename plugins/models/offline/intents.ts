@@ -12,6 +12,8 @@ export type Measure = 'bytes' | 'lines' | 'time';
 
 export type Intent =
   | { readonly do: 'help'; readonly greets: boolean }
+  /** Nearly understood; what is missing is said. */
+  | { readonly do: 'unclear'; readonly why: string }
   | { readonly do: 'run'; readonly command: string }
   | { readonly do: 'script'; readonly script: string }
   | { readonly do: 'write'; readonly file: string; readonly content: string }

@@ -14,6 +14,7 @@ import type { Talk } from './conversation.ts';
 /** Who answers; the first answer of a conversation begins with it. */
 export const WHO = "This is Tappet's offline stand-in: fixed rules, no language model.";
 const MAX_CALLS = 200;
+const CHANGES: ReadonlySet<Intent['do']> = new Set(['run', 'script', 'write', 'add', 'replace']);
 
 export type NextStep = { readonly say: string; readonly calls: readonly Call[] };
 
@@ -30,14 +31,18 @@ export function nextStep(talk: Talk, o: { readonly tools: ReadonlySet<string>; r
 
 function* all(ctx: Context, parsed: readonly Parsed[]): Job<string> {
   const answers: string[] = [];
+  let broken = false;
   for (const { clause, intent } of parsed) {
-    if (intent === null) { answers.push(`I did not understand "${shortened(clause)}".`); continue; }
+    if (intent === null) { answers.push(`I did not understand "${shortened(clause)}".`); broken = true; continue; }
+    // Who asks for steps asks for their order: what changes something is not done on top of a step that failed.
+    if (broken && CHANGES.has(intent.do)) { answers.push(`Not done, because a step before it was not: ${shortened(clause)}`); continue; }
     try {
       const said = one(ctx, intent);
       answers.push(typeof said === 'string' ? said : yield* said);
     } catch (e) {
       if (!(e instanceof Impossible)) throw e;
       answers.push(e.message);
+      broken = true;
     }
   }
   if (parsed.some((p) => p.intent === null)) answers.push(WHAT);
@@ -47,6 +52,7 @@ function* all(ctx: Context, parsed: readonly Parsed[]): Job<string> {
 function one(ctx: Context, intent: Intent): Job<string> | string {
   switch (intent.do) {
     case 'help': return intent.greets ? `Hello. ${WHAT}` : WHAT;
+    case 'unclear': throw new Impossible(intent.why);
     case 'run': return run(ctx, intent);
     case 'script': return script(ctx, intent);
     case 'write': return write(ctx, intent);
@@ -79,7 +85,7 @@ const notUnderstood = (parsed: readonly Parsed[]): string =>
   `${WHO}\n\n${parsed.length === 0 ? 'There was no question that I could see.' : `I did not understand ${parsed.slice(0, 3).map((p) => `"${shortened(p.clause)}"`).join(' or ')}.`} ${WHAT}`;
 const shortened = (text: string): string => { const line = text.replace(/\s+/g, ' '); return line.length > 120 ? `${line.slice(0, 120)}…` : line; };
 const STEPS: Readonly<Record<Intent['do'], string>> = {
-  help: 'help', run: 'run a command', script: "run the project's own command", write: 'write a file', add: 'add to a file', replace: 'replace text in a file', exists: 'look whether it is there', files: 'look for files',
+  help: 'help', unclear: 'what is not clear', run: 'run a command', script: "run the project's own command", write: 'write a file', add: 'add to a file', replace: 'replace text in a file', exists: 'look whether it is there', files: 'look for files',
   folders: 'look for folders', them: 'those files', lines: 'count lines', 'text size': 'measure a file', search: 'search in files', extreme: 'compare files', read: 'read', 'explain file': 'look into a file', project: 'look at the project',
 };
 const plan = (parsed: readonly Parsed[]): string => `Offline rules; I take this as: ${parsed.flatMap((p) => (p.intent === null ? [] : [STEPS[p.intent.do]])).join(', then ')}.`;

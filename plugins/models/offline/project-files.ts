@@ -64,7 +64,7 @@ export function readmeWords(text: string | undefined): { readonly title: string 
   const title = at < 0 ? null : lines[at === hash ? at : at - 1]!.replace(/^#+\s*/, '').replace(/<[^>]+>/g, '').trim();
   const paragraph: string[] = [];
   for (const line of lines.slice(at + 1)) {
-    const plain = line.replace(/!\[[^\]]*\]\([^)]*\)/g, '').replace(/\[!\[.*$/, '').replace(/<[^>]+>/g, '').trim();
+    const plain = line.replace(/!\[[^\]]*\]\([^)]*\)/g, '').replace(/\[\s*\]\([^)]*\)/g, '').replace(/<[^>]+>/g, '').trim();
     if (plain === '' || /^(?:#|[-=*_]{3,}$|\[!|>?\s*$|\|)/.test(plain)) { if (paragraph.length > 0) break; continue; }
     paragraph.push(plain);
   }

@@ -10,7 +10,7 @@ import type { Shown } from './results.ts';
 import { count, fenced, inOrder, listed } from './wording.ts';
 
 type Of<K extends Intent['do']> = Extract<Intent, { readonly do: K }>;
-const MOST_LINES = 20_000;
+const MOST_PAGES = 30;
 
 /** What `it` means; several files where several were spoken of. */
 export function meant(ctx: Context, file: string): readonly string[] {
@@ -48,7 +48,7 @@ export function* wholeText(ctx: Context, file: string): Job<FileText> {
   let shown = parseRead(outcome.text);
   if (shown.other !== null) return { path, shown };
   const lines = [...shown.lines];
-  while (lines.length < shown.total && lines.length < MOST_LINES) {
+  for (let page = 1; page < MOST_PAGES && lines.length < shown.total; page++) {
     const next = parseRead((yield* need(ctx, 'Read', { file_path: path, offset: lines.length + 1, limit: 2000 }, `reading on in ${path}`)).text);
     if (next.lines.length === 0) break;
     lines.push(...next.lines);
@@ -175,14 +175,15 @@ function* grep(ctx: Context, sought: Sought, where: Where, how: Of<'search'>['ho
   const input = { pattern: sought.regex, output_mode: mode, head_limit: 0, ...(sought.ignoreCase ? { '-i': true } : {}), ...(how === 'count times' ? { '-o': true } : {}), ...grepPlace(where) };
   const entries: string[] = [];
   const limits: string[] = [];
-  for (let offset = 0; ;) {
+  for (let [offset, n] = [0, 1]; ; n++) {
     const page = { ...input, ...(offset === 0 ? {} : { offset }) };
     const what = `searching for ${sought.shown}`;
     const outcome = where.path !== undefined && offset === 0 ? (yield* onFile(ctx, where.path, (path) => askOne(ctx, 'Grep', { ...page, path }), what)).outcome : yield* need(ctx, 'Grep', page, what);
     const found = parseGrep(outcome.text);
     entries.push(...found.entries);
     limits.push(...found.limits);
-    if (found.next === null || found.next <= offset || mode === 'count') return { entries, limits, lines: found.lines ?? 0, files: found.files ?? entries.length };
+    if (found.next !== null && n === MOST_PAGES) limits.push(`more than ${n} pages of results`);
+    if (found.next === null || found.next <= offset || mode === 'count' || n === MOST_PAGES) return { entries, limits, lines: found.lines ?? 0, files: found.files ?? entries.length };
     offset = found.next;
   }
 }

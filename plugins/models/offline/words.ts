@@ -2,7 +2,8 @@
 
 export type QuoteKind = 'double' | 'single' | 'backtick' | 'fence' | 'pattern';
 export interface Quote { readonly kind: QuoteKind; readonly text: string; /** With its marks. */ readonly raw: string }
-export interface Words { readonly text: string; readonly quotes: readonly Quote[] }
+export type Quotes = readonly Quote[];
+export interface Words { readonly text: string; readonly quotes: Quotes }
 
 /** Marks where a quote stood; private characters, which nobody types. */
 const OPEN = '\ue000';
@@ -31,14 +32,14 @@ export function lift(prompt: string): Words {
   return { text, quotes };
 }
 
-const dropped = (text: string, quotes: readonly Quote[], of: (q: Quote) => string): string => text.replace(new RegExp(`${OPEN}(\\d+)${CLOSE}`, 'g'), (_, i: string) => { const quote = quotes[Number(i)]; return quote === undefined ? '' : of(quote); });
+const dropped = (text: string, quotes: Quotes, of: (q: Quote) => string): string => text.replace(new RegExp(`${OPEN}(\\d+)${CLOSE}`, 'g'), (_, i: string) => { const quote = quotes[Number(i)]; return quote === undefined ? '' : of(quote); });
 /** Text with its quotes as they were meant: without their marks. */
-export const lower = (text: string, quotes: readonly Quote[]): string => dropped(text, quotes, (q) => q.text);
+export const lower = (text: string, quotes: Quotes): string => dropped(text, quotes, (q) => q.text);
 /** Text with its quotes as they were written. */
-export const asWritten = (text: string, quotes: readonly Quote[]): string => dropped(text, quotes, (q) => q.raw);
+export const asWritten = (text: string, quotes: Quotes): string => dropped(text, quotes, (q) => q.raw);
 export const hasQuote = (text: string): boolean => text.includes(OPEN);
 /** The quote that the text is, if it is one and nothing else. */
-export function quoteOf(text: string, quotes: readonly Quote[]): Quote | undefined {
+export function quoteOf(text: string, quotes: Quotes): Quote | undefined {
   const index = new RegExp(`^${OPEN}(\\d+)${CLOSE}$`).exec(text.trim())?.[1];
   return index === undefined ? undefined : quotes[Number(index)];
 }
@@ -58,7 +59,7 @@ const TAIL = /(?:[\s,]+(?:please|thanks|thank you|thx|for me|right now|if you ca
 
 /** Without the politeness around it. */
 export function tidy(clause: string): string {
-  let text = clause.replace(/[ \t]+/g, ' ').trim();
+  let text = clause.replace(/\s+/g, ' ').trim();
   for (let before = ''; before !== text;) {
     before = text;
     text = text.replace(LEAD, '').replace(TAIL, '').trim();

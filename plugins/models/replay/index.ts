@@ -42,6 +42,7 @@ export default definePlugin({
     const isRecorded = (model: string): boolean => record !== undefined && (model === RECORD || resolve(root, model) === resolve(root, record.file));
     modelProviders.add({
       name: PROVIDER,
+      kind: 'stand-in',
       models: () => {
         const info = record === undefined ? undefined : findModel(modelProviders.get(record.provider)?.models() ?? [], record.model);
         return info === undefined ? [] : [{ ...info, id: RECORD, aliases: [record!.file] }];

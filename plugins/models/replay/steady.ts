@@ -37,8 +37,8 @@ export function createSteady(o: { readonly places: Places; readonly redact: (tex
       part('tools', tools.map(({ name, description, input_schema }) => ({ name, description, input_schema }))),
       part('toolChoice', toolChoice ?? 'auto'),
       ...messages.map(({ message }, i) => {
-        let made = known.get(message);
-        if (made === undefined) known.set(message, made = part('', message));
+        const made = known.get(message) ?? part('', message);
+        known.set(message, made);
         return { ...made, name: `messages[${i}]` };
       }),
     ],

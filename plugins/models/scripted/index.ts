@@ -63,6 +63,7 @@ export default definePlugin({
 
     scope.registries.modelProviders.add({
       name: PROVIDER,
+      kind: 'stand-in',
       models: () => (scope.options.script === undefined ? [] : [{ id: OWN, contextWindow: 200_000, maxOutputTokens: 32_000, prices: { input: 0, output: 0 }, can: ['tools', 'images', 'documents', 'thinking'] }]),
       available: async () => (scope.options.script === undefined ? 'no script is given: name one as scripted/FILE, or set the option script' : null),
       encode: (message) => new TextEncoder().encode(JSON.stringify(message)),

@@ -79,6 +79,11 @@ test('set says where the value is written and yet does not count', async (t) => 
   assert.match(project.out, /it does not count: a project may only say default, plan, dontAsk/);
   assert.match((await place.run(['config', 'set', 'env.A', 'b', '--project'])).out, /it does not count: waits until this folder is trusted/);
 });
+test('set tells when a change of the project takes its trust away', async (t) => {
+  const place = await cliPlace(t, { plugins: [...PLUGINS, 'cli/trust'], layer: LAYER, files: { 'agent.config.yaml': 'permissions:\n  allow: [Bash(ls)]\n' } });
+  await place.run(['trust', '--yes']);
+  assert.match((await place.run(['config', 'set', 'mode', 'plan'])).out, /what this folder says has changed: 1 of its settings wait for trust/);
+});
 test('unset takes a value out, and says where it really stands', async (t) => {
   const place = await cliPlace(t, { plugins: PLUGINS, layer: LAYER, files: { '~/.config/tappet/config.yaml': USER, 'agent.config.yaml': PROJECT } });
   assert.equal((await place.run(['config', 'unset', 'limits.turns', '--user'])).code, 0);

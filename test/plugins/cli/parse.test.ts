@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -180,6 +180,7 @@ test('a mistyped command is no prompt, unless it stands behind -p or --', async 
   assert.equal((await read(['-p', 'doctr'])).prompt, 'doctr');
   assert.equal((await read(['--', 'doctr'])).prompt, 'doctr');
   assert.equal((await read(['hello'])).prompt, 'hello');
+  assert.equal((await read(['--', 'help'])).prompt, 'help');
 });
 test('help has every flag and every command, in columns', async () => {
   for (const argv of [['--help'], ['-h'], ['help'], ['-p', 'x', '--help']]) {
@@ -190,6 +191,12 @@ test('help has every flag and every command, in columns', async () => {
   }
   assert.match((await parser.parse(['help', 'sessions'], surroundings) as { help: string }).help, /tappet sessions VERB/);
   await refused(['help', 'sesions'], /no command "sesions"/, /"sessions"/);
+});
+
+test('the page on the command line names every flag, and every reason', async () => {
+  const page = await readFile(new URL('../../../docs/cli.md', import.meta.url), 'utf8');
+  for (const { flags } of [...GROUPS.flatMap((g) => g.flags), ...LATER]) for (const name of flags.match(/--?[A-Za-z][\w-]*/g) ?? []) assert.ok(page.includes(`\`${name}`), name);
+  for (const { why } of LATER) assert.ok(page.replaceAll('`', '').includes(why), why);
 });
 
 test('a command gets its verb, arguments and options', async () => {

@@ -46,6 +46,11 @@ test('a person in a terminal is asked, and only a plain yes counts', async (t) =
 test('a folder without settings of its own needs no trust', async (t) => {
   assert.match((await runCli(t, ['trust'], { plugins: O.plugins, layer: O.layer })).out, /needs trust/);
 });
+test('a folder that only tightens waits for nothing', async (t) => {
+  const { code, out, err } = await runCli(t, ['trust'], { ...O, files: { 'agent.config.yaml': 'permissions:\n  deny: [Read(.env)]\n' } });
+  assert.equal(code, 0, err);
+  assert.match(out, /waits for trust\n {2}FILE/);
+});
 test('names of files cannot steer the terminal', async (t) => {
   const { out } = await runCli(t, ['trust'], { ...O, files: { 'agent.config.yaml': 'env: { A: "a\\e[2Jb\\u202e" }\n' } });
   assert.match(out, /env\.A +ab<U\+202E>$/m);

@@ -36,7 +36,7 @@ function place(t: TestContext, o: Partial<KeyStoreOptions> = {}) {
   const folder = join(base, 'state');
   const file = join(folder, 'keys.json');
   const notices: string[] = [];
-  const options: KeyStoreOptions = { env: { PATH: process.env['PATH'] }, home: base, folder, ring: noRing, uid: process.geteuid?.() ?? null, helperAt: () => undefined, notice: (text) => void notices.push(text), ...o };
+  const options: KeyStoreOptions = { env: { PATH: process.env['PATH'] }, folder, ring: noRing, uid: process.geteuid?.() ?? null, helperAt: () => undefined, notice: (text) => void notices.push(text), ...o };
   const write = (text: string, mode = 0o600): void => { mkdirSync(folder, { recursive: true }); writeFileSync(file, text); chmodSync(file, mode); };
   return { base, folder, file, notices, write, read: () => readFileSync(file, 'utf8'), store: keyStore(options), again: (more: Partial<KeyStoreOptions> = {}) => keyStore({ ...options, ...more }) };
 }
@@ -116,7 +116,7 @@ test('a helper that hangs is ended with all that it started', async (t) => {
 
 test('a helper starts in the home, not in the project, and has the whole environment', { skip: isWindows }, async (t) => {
   const { again, base } = place(t);
-  const store = again({ env: { PATH: process.env['PATH'], VAULT_TOKEN: 'v' } });
+  const store = again({ env: { PATH: process.env['PATH'], HOME: base, VAULT_TOKEN: 'v' } });
   assert.equal((await store.find('p', { env: [], helper: 'echo "$PWD:$VAULT_TOKEN"' }))?.key, `${base}:v`);
 });
 

@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import fc from 'fast-check';
 import { printError } from 'tappet/kernel';
 import type { Block, NormalizedMessage } from 'tappet/kernel';
+import fallback from '../../../plugins/models/fallback.ts';
+import replay from '../../../plugins/models/replay/index.ts';
 import scripted from '../../../plugins/models/scripted/index.ts';
+import { conversation, inOrder, peerTools } from '../../contracts/model-provider.ts';
 import { assistant, request, result, speak, standUp, tool, user } from './provider-bench.ts';
 
 const root = await mkdtemp(join(tmpdir(), 'tappet-scripted-'));
@@ -232,6 +235,21 @@ test('refuses a folder, a missing file and one that may not be read', async () =
   if (process.getuid?.() !== 0) assert.match((await why('secret.yaml'))!, /permission denied/);
 });
 
+test('the example of its page plays to its end', async () => {
+  const page = await readFile(new URL('../../../docs/plugins/models-scripted.md', import.meta.url), 'utf8');
+  await writeFile(join(root, 'page.yaml'), /```yaml\n([\s\S]*?)```/.exec(page)![1]!);
+  const provider = (await standUp(scripted, { root })).get('scripted');
+  const tools = ['Read', 'Write'].map(tool);
+  const talk: NormalizedMessage[] = [user('fix the typo')];
+  const kinds: string[] = [];
+  for (const results of ['teh title', 'teh title', 'Updated README.md', null]) {
+    const said = await speak(provider, request(provider, 'page.yaml', talk, { tools }));
+    kinds.push(said.fault?.kind ?? said.error?.code ?? said.stop!);
+    if (said.fault === null) talk.push({ role: 'assistant', content: said.content }, user(...said.content.flatMap((b, i) => (b.type === 'tool_use' ? [result(b.id, i === 0 || results === 'teh title' ? results ?? '' : 'The title')] : []))));
+  }
+  assert.deepEqual(kinds, ['tool_use', 'overloaded', 'tool_use', 'end_turn']);
+});
+
 test('a script in the options is checked like a file, with a path of keys', async () => {
   const { error } = await ask([{ say: 'a' }, { say: 'a', cal: {} }]);
   assert.equal(error?.code, 'E_SCRIPT_KEY');
@@ -259,4 +277,22 @@ test('property: whatever the steps are, playing them all through one conversatio
     assert.deepEqual(played, wanted);
     assert.equal((await speak(provider, request(provider, 'script', messages))).error?.code, 'E_SCRIPT_END');
   }), { numRuns: 60 });
+});
+
+test('property: whatever a conversation holds, those that have no vendor encode it alike, leave it as it is, and stream in order', async () => {
+  const script = (await standUp(scripted, { root, options: { script: { steps: Array.from({ length: 20 }, () => ({ think: 'hm', say: 'Grüße, 世界 👩‍👩‍👧', call: [{ Read: { a: 'é\n"' } }, { Bash: {} }], badJson: '{"a' })) } } })).get('scripted');
+  const list = (await standUp(fallback, { others: [script], options: { stay: 1, patienceMs: 0 } })).get('fallback');
+  const others = [script, list, (await standUp(replay, { root, options: { ignore: [] } })).get('replay')];
+  await fc.assert(fc.asyncProperty(conversation(peerTools), async (messages) => {
+    for (const provider of others) for (const m of messages) {
+      const before = structuredClone(m);
+      assert.deepEqual(provider.encode(structuredClone(m)), provider.encode(m));
+      assert.deepEqual(m, before);
+    }
+    for (const [provider, model] of [[script, 'script'], [list, 'scripted/script']] as const) {
+      const said = await speak(provider, request(provider, model, messages));
+      assert.equal(said.error, null);
+      inOrder(said.events);
+    }
+  }), { numRuns: 40 });
 });

@@ -97,6 +97,20 @@ test('asks the host, and runs what the host makes of the call', async (t) => {
   assert.equal(h.of('system', 'permission_denied').length, 0);
 });
 
+test('says where a rule or a path outside made the question', async (t) => {
+  const h = await conversation(t, { flags: asking, boot: { set: ['permissions.ask=["Edit(w.txt)"]'] }, steps: [write('w.txt'), { call: [{ name: 'Read', input: { file_path: '/nowhere/far.txt' } }] }, { say: 'done' }] });
+  h.user('go');
+  const byRule = await h.request('can_use_tool');
+  assert.deepEqual([byRule['request'].decision_reason_type, byRule['request'].matched_ask_rule], ['rule', { source: 'flagSettings', tool_name: 'Edit', rule_content: 'w.txt' }]);
+  h.answer(byRule, { behavior: 'deny' });
+  const outside = await h.until((l) => l['request']?.tool_name === 'Read');
+  assert.deepEqual([outside['request'].decision_reason_type, outside['request'].blocked_path], ['workingDir', '/nowhere/far.txt']);
+  h.answer(outside, { behavior: 'deny' });
+  await h.result();
+  h.end();
+  await h.over;
+});
+
 test('does not ask again for what "always" was said to', async (t) => {
   const h = await conversation(t, { flags: asking, steps: [write('1.txt'), write('2.txt'), { say: 'done' }] });
   h.user('write');
@@ -397,6 +411,13 @@ test('tells by a result that the session could not be opened', async (t) => {
   assert.equal(h.io.listeners, 0);
 });
 
+test('says that there is no such session even where nothing is said to it', async (t) => {
+  const h = await conversation(t, { flags: { resume: randomUUID() } });
+  h.end();
+  assert.equal(await h.over, 1);
+  assert.deepEqual(h.shape(), ['result/error_during_execution']);
+});
+
 test('ends where the process is told to stop, with the host still there', async (t) => {
   const h = await conversation(t, { flags: asking, steps: [write('w.txt')] });
   h.user('write');
@@ -422,6 +443,15 @@ test('wants prompts as lines', async (t) => {
   const { call } = await frontendIn(t, 'stream-json');
   await assert.rejects(async () => call({ ...LINES, prompt: 'hello' }, testIo()), (e: unknown) => isTappetError(e) && e.code === 'E_USAGE');
   await assert.rejects(async () => call({ ...LINES, resume: '' }, testIo()), (e: unknown) => isTappetError(e) && e.code === 'E_USAGE');
+});
+
+test('says that no tool of a server can be asked', async (t) => {
+  const h = await conversation(t, { flags: { permissionPromptTool: 'mcp__s__t' }, steps: [write('w.txt'), { say: 'no' }] });
+  h.user('write');
+  assert.equal((await h.result())['permission_denials'].length, 1);
+  h.end();
+  await h.over;
+  assert.match(h.io.stderr, /mcp__s__t: only `stdio` can be asked/);
 });
 
 test('takes one plain prompt too, and ends with the code of its turn', async (t) => {

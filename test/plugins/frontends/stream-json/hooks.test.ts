@@ -70,10 +70,8 @@ test('goes on where a hook fails, and stays shut where the host says that it mus
 test('withdraws a hook that is late, and takes no answer for a no', async (t) => {
   const h = await conversation(t, { files: { 'a.txt': 'alpha' }, steps: [read, { say: 'done' }] });
   await h.ask({ subtype: 'initialize', hooks: { PreToolUse: [group({ timeout: 0.001 })] } });
-  const alive = setInterval(() => {}, 1000); // the time-box of a callback holds no process; the open input does, outside of tests
   h.user('go');
   const result = await h.result();
-  clearInterval(alive);
   h.end();
   await h.over;
   assert.equal(h.of('control_cancel_request')[0]!['request_id'], h.of('control_request')[0]!['request_id']);
@@ -132,14 +130,34 @@ test('ends the turn of a blocked prompt without asking the model', async (t) => 
 });
 
 test('stops where a hook says that the turn must not continue', async (t) => {
-  const h = await conversation(t, { files: { 'a.txt': 'alpha' }, steps: [read, { say: 'must not be reached' }] });
+  const h = await conversation(t, { files: { 'a.txt': 'alpha' }, steps: [read] });
   await h.ask({ subtype: 'initialize', hooks: { PostToolUse: [group()] } });
   h.user('go');
   h.answer(await h.request('hook_callback'), { continue: false, stopReason: 'enough' });
-  assert.equal((await h.result())['subtype'], 'error_during_execution');
+  const result = await h.result();
+  assert.deepEqual([result['subtype'], result['terminal_reason'], result['errors']], ['error_during_execution', 'hook_stopped', ['enough']]);
+  assert.equal(h.project.model.requests.length, 1);
+  // It was for that turn alone.
+  h.project.model.push(read, { say: 'read' });
+  h.user('again');
+  h.answer(await h.until((l) => l['request']?.subtype === 'hook_callback' && l['request'].tool_use_id === 'call_2'), {});
+  assert.equal((await h.result(2))['result'], 'read');
   h.end();
   await h.over;
-  assert.equal(h.project.model.requests.length, 1);
+});
+
+test('keeps a call from running where a hook stops the turn before it', async (t) => {
+  const h = await conversation(t, { flags: { mode: 'acceptEdits' }, steps: [write('w.txt'), { say: 'must not be reached' }] });
+  await h.ask({ subtype: 'initialize', hooks: { PreToolUse: [group()] } });
+  h.user('go');
+  h.answer(await h.request('hook_callback'), { continue: false, stopReason: 'enough' });
+  const result = await h.result();
+  h.end();
+  await h.over;
+  assert.equal(result['subtype'], 'error_during_execution');
+  assert.equal(existsSync(join(h.project.dir, 'w.txt')), false);
+  assert.match(JSON.stringify(h.of('user')[0]!['message'].content), /enough/);
+  assert.deepEqual(h.project.logs.filter((l) => l.level === 'error'), []);
 });
 
 test('replaces the hooks when the host initializes again', async (t) => {
@@ -167,6 +185,15 @@ test('asks no hook of a host that is gone, but for one that must not be passed',
     assert.equal((await h.result())['permission_denials'].length, calls, onFailure);
     assert.equal(h.of('control_request').length, 0);
   }
+});
+
+test('takes no step where the gates of the host cannot be read', async (t) => {
+  const h = await conversation(t, { steps: [{ say: 'never' }] });
+  h.send({ type: 'control_request', request_id: 'i', request: { subtype: 'initialize', hooks: { PreToolUse: [{ matcher: 'Write' }] } } });
+  h.user('go');
+  assert.equal(await h.over, 1);
+  assert.deepEqual(h.shape(), ['answer:error']);
+  assert.match(h.io.stderr, /E_USAGE {2}the host's initialize cannot be read: hooks\.PreToolUse\.0\.hookCallbackIds/);
 });
 
 test('says that a matcher cannot be read, and lets the hook hear of everything', async (t) => {

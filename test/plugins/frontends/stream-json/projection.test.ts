@@ -99,8 +99,13 @@ test('hands on retries, compactions, notices and lost events', () => {
   assert.deepEqual(['informational', 'local_command'].map((f) => system(f)['subtype']), ['informational', 'local_command_output']);
   assert.equal(take({ type: 'notice', level: 'error', code: 'E_X', text: 'look' })[0]!['level'], 'warning');
   assert.match(take({ type: 'events.missed', count: 3 })[0]!['content'], /^3 events/);
-  take(assistant([{ type: 'tool_use', id: 'c1', name: 'Read', input: {} }]));
-  assert.deepEqual(take({ type: 'tool.summary', text: 'read one file' })[0]!['preceding_tool_use_ids'], ['c1']);
+  const result = (id: string) => take({ type: 'message', message: { type: 'user', uuid: ID, timestamp: '', message: { role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content: '' }] } } });
+  for (const ids of [['c0'], ['c1', 'c2']]) {
+    take({ type: 'request.started', model: 'm', round: 1 });
+    for (const id of ids) result(id);
+  }
+  take({ type: 'request.started', model: 'm', round: 3 });
+  assert.deepEqual(take({ type: 'tool.summary', text: 'read two files' })[0]!['preceding_tool_use_ids'], ['c1', 'c2']);
 });
 
 test('shows blocks in the words of the API, without what is ours', () => {

@@ -1,6 +1,0 @@
-import { existsSync } from 'node:fs';
-import { cliPlace } from './support/cli.ts';
-const after: (() => Promise<void>)[] = [];
-const p = await cliPlace({ after: (f) => { after.push(f); } }, { ...(process.argv[4] === 'all' ? {} : { plugins: ['cli/parse', 'cli/plugin','cli/explain','cli/config','cli/trust','cli/doctor','cli/sessions', 'modes/default','modes/plan', 'guards/rules','guards/workspace','guards/protected-paths', 'tools/read','stores/sessions','targets/host'].filter((n) => existsSync(`plugins/${n}.ts`) || existsSync(`plugins/${n}`)), layer: 'mode: default\nlimits: { turns: 50 }' }), files: { 'agent.config.yaml': "mode: acceptEdits\nplugins:\n  acme/x: { use: ./x.ts }\npermissions:\n  allow: ['Read(src/**)', 'Bash(ls)']\n  deny: ['Read(.env)', 'Rad((']\n", '~/.config/tappet/config.yaml': "mode: plan\nlimits: { turns: 9 }\npermissions:\n  deny:\n    - Bash(rm *)\n    - Read(~/.ssh/**)\n", '/etc/tappet/policy.yaml': 'bounds:\n  mode: { oneOf: [default, plan] }\n', 'x.ts': 'export default 1;' } });
-for (const argv of JSON.parse(process.argv[2]!) as string[][]) { const r = await p.run(argv, { columns: 100, tty: process.argv[3] === 'tty' }); console.log(`$ tappet ${argv.join(' ')}   => ${r.code}\n${r.out}${r.err === '' ? '' : `--- err\n${r.err}`}`); }
-for (const f of after) await f();
