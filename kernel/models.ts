@@ -48,6 +48,9 @@ async function firstAvailable(providers: readonly ModelProvider[]): Promise<Mode
   }
   throw new TappetError('E_MODEL_UNAVAILABLE', { message: why.join('; ') || 'no provider is switched on' });
 }
+/** What is known of the model that answered, whichever provider of a chain it was. */
+export const infoOfAnswer = (kernel: Kernel, chosenFirst: ChosenModel, id: string): ModelInfo | undefined =>
+  chosenFirst.provider.chains !== true || chosenFirst.info?.id === id ? chosenFirst.info : kernel.registries.modelProviders.all().map((p) => p.models().find((m) => m.id === id)).find((m) => m !== undefined);
 const KINDS = { remote: 0, local: 1, 'stand-in': 2 } as const;
 const infoOf = (p: ModelProvider, word: string): ModelInfo | undefined => p.models().find((m) => m.id === word || m.aliases?.includes(word) === true);
 function chosen(provider: ModelProvider, word: string): ChosenModel {

@@ -11,7 +11,7 @@ import { createContext } from './context.ts';
 import type { Conversation } from './conversation.ts';
 import { asTappetError, faultError, faultOf, messageOf, printError } from './errors.ts';
 import type { ChosenModel } from './models.ts';
-import { chooseModel } from './models.ts';
+import { chooseModel, infoOfAnswer } from './models.ts';
 import type { Normalizer } from './normalize.ts';
 import type { PromptSource } from './prompt.ts';
 import { systemBlocks } from './prompt.ts';
@@ -238,7 +238,7 @@ function createRound(c: Conversation, o: TurnOptions, model: ChosenModel, state:
       const line: AssistantMessage = {
         type: 'assistant', uuid: randomUUID(), timestamp: new Date().toISOString(), turnId: o.turnId, ...(c.agentId === null ? {} : { agentId: c.agentId }),
         message: { id, role: 'assistant', model: answeredBy, content: [block], stop_reason: last ? stopReason : null, usage },
-        ...(last ? { usage, costUSD: costOf(model.info, usage) } : {}),
+        ...(last ? { usage, costUSD: costOf(infoOfAnswer(c.kernel, model, answeredBy), usage) } : {}),
       };
       parentHolder.line = line;
       lines.push(line);
@@ -255,7 +255,7 @@ function createRound(c: Conversation, o: TurnOptions, model: ChosenModel, state:
     } finally {
       await write(stopReason !== null);
       tally.apiMs += Date.now() - started;
-      const cost = costOf(model.info, usage);
+      const cost = costOf(infoOfAnswer(c.kernel, model, answeredBy), usage);
       reservation?.settle(usage, cost);
       if (stopReason !== null) o.tokens.correct(usage);
       tally.usage = addUsage(tally.usage, usage);

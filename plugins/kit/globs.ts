@@ -22,7 +22,8 @@ const BOX_MS = 50;
 export async function compileGlob(glob: string, { anyDepth = false }: GlobOptions = {}): Promise<Glob> {
   if (glob.trim() === '' || glob.includes('\0') || glob.length > 4096) throw new Error('a pattern has 1 to 4096 characters, and no NUL');
   if (glob.startsWith('!')) throw new Error('a pattern says what is meant, not what is left out: no leading `!`');
-  const words = glob.replace(/^\.?\//, '').replace(/\\.|[()|"]/gs, (c) => (c.length > 1 ? c : `\\${c}`));
+  // `[!a]` is how shells write `[^a]`; the matcher knows the latter only.
+  const words = glob.replace(/^\.?\//, '').replace(/(?<!\\)\[!/g, '[^').replace(/\\.|[()|"]/gs, (c) => (c.length > 1 ? c : `\\${c}`));
   if (words.split(/[/{},]/).includes('..')) throw new Error('`..` can stand at the front only');
   const pattern = anyDepth && !words.includes('/') && !glob.startsWith('/') ? `**/${words}` : words;
   const parts = pattern.split('/');

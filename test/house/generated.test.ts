@@ -15,10 +15,12 @@ test('generated files are as the code says: npm run docs', () => {
   for (const [path, text] of Object.entries(generated())) assert.equal(readFileSync(join(root, path), 'utf8'), text, path);
 });
 test('every code of the kernel is used, and every code that is used is in a table', () => {
-  const text = [...sources('kernel'), ...sources('plugins')].map((f) => readFileSync(join(root, f), 'utf8'));
+  // The kit knows no table: its codes are plain words on plain errors, for the tools that call it.
+  const kit = sources('plugins/kit').map((f) => readFileSync(join(root, f), 'utf8')).join('\n');
+  const text = [...sources('kernel'), ...sources('plugins').filter((f) => !f.startsWith('plugins/kit'))].map((f) => readFileSync(join(root, f), 'utf8'));
   const used = new Set(text.flatMap((t) => [...t.matchAll(/['"`](E_[A-Z_]+)['"`]/g)].map((m) => m[1]!)));
   const own = new Set(text.flatMap((t) => [...t.matchAll(/\b(E_[A-Z_]+): \{ sentence/g)].map((m) => m[1]!)));
-  assert.deepEqual([...used].filter((c) => !(c in CODES) && !own.has(c)), []);
+  assert.deepEqual([...used].filter((c) => !(c in CODES) && !own.has(c) && !kit.includes(`'${c}'`)), []);
   const elsewhere = text.filter((t) => !t.includes('export const CODES')).join('\n');
   assert.deepEqual(Object.keys(CODES).filter((c) => !elsewhere.includes(c)), []);
 });
