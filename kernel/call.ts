@@ -88,7 +88,7 @@ async function attempt(c: Conversation, use: ToolUseBlock, o: CallOptions, abort
   if (decision.behavior === 'deny') return refused(c, use, o, gate.call, decision, notes, gate.interrupt, abort.signal);
 
   const { input } = gate.call;
-  await o.hold.catch(() => {}); // an early call that was let through may have begun before its message was whole
+  if (abort.signal.aborted) return failed(c, use, o, INTERRUPTED_BY_USER); // an interrupt while it was being judged
   return perform(c, use, { ...gate.call, input }, context, o, abort, notes, started);
 }
 
@@ -122,7 +122,7 @@ async function beforeUse(c: Conversation, call: PreparedCall, signal: AbortSigna
 async function refused(c: Conversation, use: ToolUseBlock, o: CallOptions, call: PreparedCall, decision: Awaited<ReturnType<typeof decide>>['decision'], notes: readonly Message[], interrupt: boolean, signal: AbortSignal): Promise<CallOutcome> {
   const message = decision.message ?? 'refused';
   const heard = await c.fire('PermissionDenied', { tool: call.tool.name, toolUseId: use.id, input: call.input, reason: decision.reason, message, opinions: decision.opinions }, { signal });
-  const rules = suggest(call).flatMap((u) => (u.type === 'addRules' ? u.rules.map(ruleText) : []));
+  const rules = suggest(call).flatMap((u) => (u.type === 'addRules' ? u.rules.map(ruleText) : u.type === 'setMode' ? [`--permission-mode ${u.mode}`] : []));
   const wouldAllow = decision.by === 'nobody' && rules.length > 0 ? rules.join(', ') : undefined;
   await c.append({ type: 'system', format: 'permission_denied', level: 'warning', content: `${call.tool.name}: ${message}`, uuid: randomUUID(), timestamp: new Date().toISOString(), turnId: o.turnId, data: { toolName: call.tool.name, toolUseId: use.id, reason: decision.reason } });
   const text = `Refused: ${message}.${heard.said?.retry === true ? ' You may try again.' : ' Do not try the same in another way.'}`;

@@ -159,7 +159,7 @@ async function listen(passage: Passage, by: By, fn: TapFunction, timeoutMs: numb
   const report = (code: string, message: string): void => firing.onError?.({ event: name, tap: by.by, plugin: by.plugin, origin: by.origin, code, message, ms: Date.now() - started });
   const fail = (code: string, message: string): Heard => {
     const error = new TappetError(code, { name: by.by, event: name, message, ms: timeoutMs });
-    report(code, error.message);
+    if (!firing.signal.aborted) report(code, error.message); // an interrupt is no failure
     if (shape.fails === 'event') throw error;
     const words = local?.onFailure === 'block' || by.origin.layer === 'policy' ? shape.policySafe ?? shape.safe : local !== undefined ? undefined : shape.safe;
     const said = words !== undefined && 'message' in words ? { ...words, message: `${error.message}; a broken gate stays shut` } : words;

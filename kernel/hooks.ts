@@ -3,7 +3,7 @@ import type { AsyncParallelHook, AsyncSeriesBailHook, AsyncSeriesWaterfallHook }
 import type { z } from 'zod';
 import type {
   AgentEnd, AskedCall, AskedSaid, Awaitable, Batch, BatchSaid, BlockSaid, CallDraft, CallFailure, CallResult, CallSaid, Compacted, Compaction, ConfigChange, ContextSaid, CwdChange, DeniedCall,
-  DeniedSaid, ElicitationAnswer, ElicitationRequest, ElicitationSaid, EventBase, FileChange, HookEvent, Layer, Note, Opinion, Origin, PromptSaid, ResultSaid, SessionEnding, SessionStarting,
+  DeniedSaid, ElicitationAnswer, ElicitationRequest, ElicitationSaid, EventBase, FileChange, HookEvent, Layer, MomentName, Note, Opinion, Origin, PromptSaid, ResultSaid, SessionEnding, SessionStarting,
   SettingUp, StartSaid, StopFailing, Stopping, StopSaid, SubagentStarting, SubmittedPrompt, WorktreePath, WorktreeRequest,
 } from '../schemas/index.ts';
 import {
@@ -77,7 +77,7 @@ export const MOMENTS = {
   PostToolBatch: fold<Batch, BatchSaid>(batchSaid, gather),
   SubagentStop: fold<AgentEnd, BlockSaid>(blockSaid, gather, { on: (e) => e.agentType ?? '' }),
   ConfigChange: fold<ConfigChange, BlockSaid>(blockSaid, gather),
-} satisfies Record<string, Shape<any, any>>;
+} satisfies Record<MomentName, Shape<any, any>>;
 
 export type Moment = keyof typeof MOMENTS;
 export type EventTable = typeof EVENTS & typeof MOMENTS;

@@ -26,7 +26,7 @@ export function createPrompt(c: Conversation): PromptSource {
   const names = (): readonly string[] => c.tools().map((t) => t.name);
 
   const render = (model: string, signal: AbortSignal): Promise<readonly Rendered[]> => {
-    const context = { cwd: c.cwd(), root: c.kernel.root, model, mode: c.mode().name, tools: names(), fs: c.fs(), now: new Date(), signal, rules: c.rules(), trusted: c.kernel.config().trust.trusted };
+    const context = { cwd: c.cwd(), root: c.kernel.root, model, mode: c.mode().name, tools: names(), fs: c.fs(), now: new Date(), signal, rules: c.rules(), trusted: c.kernel.config().trust.trusted, settingSources: c.kernel.config().sources.settingSources };
     return Promise.all(c.kernel.registries.promptParts.all().map(async (part): Promise<Rendered> => {
       let timer: NodeJS.Timeout | undefined;
       try {

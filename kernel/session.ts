@@ -147,12 +147,12 @@ export async function createSession(p: SessionParts): Promise<Session> {
 
   // ---- the life of a session -----------------------------------------------------------------------------------------------
 
-  async function begin(): Promise<void> {
+  async function begin(signal: AbortSignal): Promise<void> {
     begun = true;
     for (const repair of p.restored?.repairs ?? []) await append(repair);
     const context: string[] = [];
-    if (p.setup !== undefined) context.push((await conversation.fire('Setup', { trigger: p.setup }, { signal: closing.signal })).said?.additionalContext ?? '');
-    const started = await conversation.fire('SessionStart', { source: p.source, model: state.get().mainLoopModel }, { signal: closing.signal });
+    if (p.setup !== undefined) context.push((await conversation.fire('Setup', { trigger: p.setup }, { signal })).said?.additionalContext ?? '');
+    const started = await conversation.fire('SessionStart', { source: p.source, model: state.get().mainLoopModel }, { signal });
     context.push(started.said?.additionalContext ?? '');
     startContext = context.filter((t) => t !== '').map((text): Message => ({ type: 'attachment', uuid: randomUUID(), timestamp: now(), attachment: { kind: 'hook', text, source: 'SessionStart' } }));
     emit({ type: 'session.started', source: p.source, cwd: live.cwd, model: state.get().mainLoopModel, mode: state.get().toolPermissionContext.mode, tools: conversation.tools().map((t) => t.name) });
@@ -184,7 +184,7 @@ export async function createSession(p: SessionParts): Promise<Session> {
     state.set((s) => ({ ...s, turn: 'running' }));
     let end: TurnEnd;
     try {
-      if (!begun) await begin();
+      if (!begun) await begin(abort.signal);
       const { model } = { model: await chooseModel(kernel, currentModel(), live.overlay.fallbackModel ?? kernel.settings().fallbackModel).then((m) => m.name, () => currentModel() ?? '(none)') };
       emit({ type: 'turn.started', promptIds: running.ids, model, mode: state.get().toolPermissionContext.mode, cwd: live.cwd, tools: conversation.tools().map((t) => t.name) });
       await store({ type: 'turn', turnId: running.id, state: 'started' });
@@ -253,7 +253,7 @@ export async function createSession(p: SessionParts): Promise<Session> {
     let settle!: (end: TurnEnd) => void;
     const done = new Promise<TurnEnd>((r) => { settle = r; });
     if (o.query === false) {
-      void (async () => { if (!begun) await begin(); await append({ type: 'user', uuid: id, timestamp: now(), message: { role: 'user', content: given } }); settle({ turnId: id, reason: 'answered', text: '', isError: false, stopReason: null, errors: [], usage: NO_USAGE, costUSD: 0, numTurns: 0, durationMs: 0, durationApiMs: 0, denials: [] }); })().catch((e: unknown) => settle(crashed(id, e)));
+      void (async () => { if (!begun) await begin(closing.signal); await append({ type: 'user', uuid: id, timestamp: now(), message: { role: 'user', content: given } }); settle({ turnId: id, reason: 'answered', text: '', isError: false, stopReason: null, errors: [], usage: NO_USAGE, costUSD: 0, numTurns: 0, durationMs: 0, durationApiMs: 0, denials: [] }); })().catch((e: unknown) => settle(crashed(id, e)));
       return { id, turn: done };
     }
     const priority = o.priority ?? 'next';

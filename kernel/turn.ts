@@ -69,7 +69,7 @@ export async function runTurn(c: Conversation, o: TurnOptions): Promise<TurnEnd>
     const text = e.code === 'E_INTERNAL' || fault === null ? printError(e) : e.message;
     await c.append({ type: 'system', format: 'api_error', level: 'error', content: e.message, uuid: randomUUID(), timestamp: new Date().toISOString(), turnId: o.turnId, data: { code: e.code, ...(fault === null ? {} : { fault }) } });
     void c.fire('StopFailure', { reason: 'model_error', error: e.message }, { signal: c.kernel.abort.signal });
-    return end(fault?.kind === 'refusal' ? 'refused' : fault === null && e.code === 'E_INTERNAL' ? 'internal_error' : 'model_error', text, { isError: true, ...(fault === null ? {} : { fault }), errors: [printError(e)] });
+    return end(fault?.kind === 'refusal' ? 'refused' : fault === null && e.code === 'E_INTERNAL' ? 'internal_error' : 'model_error', text, { isError: true, ...(fault === null ? {} : { fault }), code: e.code, errors: [printError(e)] });
   };
   const interrupted = (): TurnEnd => {
     const why = o.signal.reason === 'timeout' ? 'timeout' : 'interrupted';

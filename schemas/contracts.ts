@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import type { AppState } from './app-state.ts';
 import type { Settings } from './config.ts';
 import type { EventBody, SessionEvent } from './events.ts';
-import type { HookEvent } from './hooks.ts';
+import type { HookEvent, MomentName } from './hooks.ts';
 import type { Invocation } from './invocation.ts';
 import type { AssistantMessage, Block, CompactSummary, ImageBlock, DocumentBlock, Message, PromptSlot, SystemPromptBlock, TextBlock } from './message.ts';
 import type { ModelProvider } from './model.ts';
@@ -148,7 +148,7 @@ export interface PermissionMode { readonly name: string; readonly title: string;
 export interface ModeContext { readonly signal: AbortSignal; transcript(): readonly Message[]; classify?(call: JudgedCall): Promise<Opinion>; readonly adjudicators: readonly ParentAdjudicator[] }
 export interface ParentAdjudicator { readonly agentId: string | null; adjudicate(call: JudgedCall, o: { signal: AbortSignal }): Promise<Opinion | { readonly behavior: 'escalate' }> }
 
-export interface PromptContext { readonly cwd: string; readonly root: string; readonly model: string; readonly mode: string; readonly tools: readonly string[]; readonly fs: FsLike; readonly now: Date; readonly signal: AbortSignal; /** The rules in force: what a `Read` deny covers is not quoted. */ readonly rules: readonly SourcedRule[]; /** Files of the folder itself may speak. */ readonly trusted: boolean }
+export interface PromptContext { readonly cwd: string; readonly root: string; readonly model: string; readonly mode: string; readonly tools: readonly string[]; readonly fs: FsLike; readonly now: Date; readonly signal: AbortSignal; /** The rules in force: what a `Read` deny covers is not quoted. */ readonly rules: readonly SourcedRule[]; /** Files of the folder itself may speak. */ readonly trusted: boolean; /** Which of user, project and local are read in this run. */ readonly settingSources: readonly Layer[] }
 export interface PromptPart { readonly name: string; readonly slot: PromptSlot; render(context: PromptContext): Awaitable<readonly SystemPromptBlock[]> }
 
 export interface CompactContext { readonly keep: number; cutBefore(index: number): number; summarize(messages: readonly Message[], focus: readonly string[]): Promise<Message>; readonly signal: AbortSignal }
@@ -296,7 +296,7 @@ export interface Terminal { spawn(request: SpawnRequest): ChildProcess }
 export interface Host {
   /** Anything else is denied at once. */
   readonly asks: readonly AskKind[];
-  readonly hooks?: readonly { readonly event: HookEvent; readonly matcher?: string | undefined; readonly timeoutMs?: number | undefined; readonly onFailure?: 'continue' | 'block' | undefined; readonly run: HookHandler }[] | undefined;
+  readonly hooks?: readonly { readonly event: HookEvent | MomentName; readonly matcher?: string | undefined; readonly timeoutMs?: number | undefined; readonly onFailure?: 'continue' | 'block' | undefined; readonly run: HookHandler }[] | undefined;
   readonly mcp?: Readonly<Record<string, () => Wire>> | undefined;
   readonly fs?: FsLike | undefined;
   readonly terminal?: Terminal | undefined;
@@ -380,6 +380,10 @@ export interface ConfigView {
   /** Every place that speaks of a key, highest first; a dotted path. */
   chain(path: string): readonly ChainLink[];
   keys(): readonly string[];
+  /** All rules that count, each with where it is written. */
+  readonly rules: readonly SourcedRule[];
+  /** Reads all layers again. */
+  reload(): Promise<ConfigView>;
   /** Writes one value into a user, project or local file; comments stay. `undefined` takes it out. */
   write(layer: 'user' | 'project' | 'local', path: string, value: unknown): Promise<{ readonly file: string }>;
   grantTrust(): Promise<void>;

@@ -11,6 +11,9 @@ export const HOOK_EVENTS = [
   'ElicitationResult', 'Elicitation', 'WorktreeCreate', 'Notification', 'CwdChanged', 'FileChanged',
 ] as const;
 export type HookEvent = (typeof HOOK_EVENTS)[number];
+/** What rooms of the kernel fire beyond the sixteen. */
+export const MOMENT_NAMES = ['SessionEnd', 'PreCompact', 'PostCompact', 'StopFailure', 'PostToolBatch', 'SubagentStop', 'ConfigChange'] as const;
+export type MomentName = (typeof MOMENT_NAMES)[number];
 
 /** What every event carries. */
 export interface EventBase { readonly sessionId: string; readonly cwd: string; readonly agentId: string | null; readonly agentType: string | null; readonly mode: string }

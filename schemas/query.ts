@@ -71,6 +71,8 @@ export interface TurnEnd {
   readonly isError: boolean;
   readonly stopReason: string | null;
   readonly fault?: ModelFault | undefined;
+  /** The code of the error that ended it. */
+  readonly code?: string | undefined;
   readonly errors: readonly string[];
   readonly usage: Usage;
   readonly costUSD: number;

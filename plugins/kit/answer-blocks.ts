@@ -1,5 +1,6 @@
 /** Blocks of an answer that may grow side by side, told one after another as the events' contract wants it; and what a model wrote as a call's input. */
 import type { Block, BlockDelta, ModelEvent, ToolUseBlock } from '../../schemas/index.ts';
+import { nestsTooDeep } from './json-depth.ts';
 
 export interface GrowingBlock {
   delta(delta: BlockDelta): void;
@@ -53,10 +54,14 @@ export function callInput(raw: unknown): CallInput {
   const text = typeof raw === 'string' ? raw : JSON.stringify(raw);
   if (text.trim() === '') return { input: {}, cut: false };
   const wrong = (why: string, cut = false): CallInput => ({ input: {}, inputError: { why, raw: text }, cut });
+  if (nestsTooDeep(text)) return wrong('the input of the call is nested too deep');
   try {
     let value: unknown = JSON.parse(text);
     // Some servers write the JSON as a JSON string.
-    if (typeof value === 'string' && value.trimStart().startsWith('{')) value = JSON.parse(value);
+    if (typeof value === 'string' && value.trimStart().startsWith('{')) {
+      if (nestsTooDeep(value)) return wrong('the input of the call is nested too deep');
+      value = JSON.parse(value);
+    }
     if (value === null) return { input: {}, cut: false };
     return isObject(value) ? { input: value, cut: false } : wrong('the input of the call is JSON, but no object');
   } catch (e) {

@@ -16,6 +16,10 @@ export const trouble = (message: string, transient: boolean, cause?: unknown): E
 export function connectionTrouble(e: unknown, where: string): { readonly message: string; readonly transient: boolean } {
   const { code = '', message = '', transient } = (e ?? {}) as { code?: string; message?: string; transient?: boolean };
   if (transient !== undefined) return { message, transient };
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return { message: `${where} shows the certificate of another host (${code}): check the base URL, and who answers there`, transient: false };
+  if (code === 'EPROTO' || code.startsWith('ERR_SSL_')) return { message: `what answers at ${where} does not speak TLS (${code}): check whether the base URL is http or https, and the proxy`, transient: false };
+  if (code === 'ERR_INVALID_CHAR') return { message: `a header holds a character that none may hold (${/\["([\w-]+)"\]/.exec(message)?.[1] ?? 'which one is not known'}): check the key and providers.NAME.headers`, transient: false };
+  if (code === 'HPE_HEADER_OVERFLOW') return { message: `the head of the answer of ${where} has no end (${code})`, transient: false };
   if (/CERT|SELF_SIGNED|ISSUER|ERR_TLS|UNABLE_TO_VERIFY/.test(code)) return { message: `${where} shows a certificate that cannot be trusted (${code}); behind a company proxy, set providers.NAME.caFile`, transient: false };
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return { message: `the name of ${where} cannot be resolved (${code})`, transient: true };
   if (code === 'ECONNREFUSED') return { message: `nothing listens at ${where} (${code})`, transient: true };

@@ -21,6 +21,7 @@ export interface Lane {
 
 export async function openLane(o: LaneOptions): Promise<Lane> {
   const base = new URL(o.baseUrl);
+  if (base.username !== '' || base.password !== '') throw trouble('the base URL holds a name or a password: it is no place for them, write them into providers.NAME.headers', false);
   const secure = base.protocol === 'https:';
   const proxy = await proxyFor(base, o);
   const { request, Agent } = secure ? await import('node:https') : await import('node:http');

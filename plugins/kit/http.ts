@@ -2,10 +2,11 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { ModelFault } from '../../schemas/index.ts';
-import { connectionTrouble, transportError } from './http-fault.ts';
+import { connectionTrouble, transportError, trouble } from './http-fault.ts';
 import type { TransportError, TransportKind } from './http-fault.ts';
 import { openLane } from './http-lane.ts';
 import type { Lane, LaneOptions } from './http-lane.ts';
+import { nestsTooDeep } from './json-depth.ts';
 import { sseEvents } from './sse.ts';
 import type { SseEvent } from './sse.ts';
 
@@ -39,6 +40,8 @@ export interface HttpAnswer {
   readonly events: AsyncIterable<SseEvent>;
   /** The body, cut behind `cap` bytes (64 KiB: an error's text needs no more). */
   text(cap?: number): Promise<string>;
+  /** The body as JSON; `undefined` where it is none, or more than anybody means. */
+  json(): Promise<unknown>;
 }
 export interface HttpClient {
   stream(o: HttpRequest): Promise<HttpAnswer>;
@@ -49,6 +52,8 @@ export interface HttpClient {
 
 const ERROR_TEXT_BYTES = 64 * 1024;
 const JSON_BYTES = 64 * 1024 * 1024;
+/** Of one answer, decompressed. The longest answers, each word in an event of its own, have a tenth of it. */
+const ANSWER_BYTES = 512 * 1024 * 1024;
 /** A connection whose reader left early may finish its answer for so long, and be used again. */
 const GRACE_MS = 250;
 
@@ -101,14 +106,21 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     }
     const answer = res;
     answer.once('close', release);
-    const broken = (e: unknown): TransportError => stopped ?? fail('broken_stream', `${where} broke off in the middle of its answer (${(e as NodeJS.ErrnoException).code ?? (e as Error).message})`, e);
+    const broken = (e: unknown): TransportError => {
+      answer.destroy();
+      if (stopped !== undefined) return stopped;
+      const { code, message, transient } = e as { code?: string; message: string; transient?: boolean };
+      return transient === undefined ? fail('broken_stream', `${where} broke off in the middle of its answer (${code ?? message})`, e) : fail('broken_stream', `${where} ${message}`, e, transient);
+    };
     const silent = (): void => stop(fail('timeout_between_bytes', `${where} went silent in the middle of its answer for ${seconds(betweenBytesMs)} s`));
+    const slow = (): void => stop(fail('timeout_between_bytes', `${where} did not come to the end of its answer in ${seconds(betweenBytesMs)} s`));
 
     async function* events(): AsyncGenerator<SseEvent, void, void> {
-      const content = await decoded(answer);
+      let content: Readable | undefined;
       let timer = setTimeout(silent, betweenBytesMs);
       try {
-        for await (const e of sseEvents(content.iterator({ destroyOnReturn: false }))) {
+        content = await decoded(answer);
+        for await (const e of sseEvents(measured(content.iterator({ destroyOnReturn: false })))) {
           if (stopped !== undefined) throw stopped;
           if (o.isPing === undefined ? e.event === 'ping' : o.isPing(e)) continue;
           clearTimeout(timer);
@@ -120,36 +132,37 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
         throw broken(e);
       } finally {
         clearTimeout(timer);
-        if (!content.readableEnded && !content.destroyed) {
+        if (content !== undefined && !content.readableEnded && !content.destroyed) {
           setTimeout(() => answer.destroy(), GRACE_MS).unref();
           content.on('error', () => { /* nobody reads it any more */ }).resume();
         }
       }
     }
+    /** One limit for the whole: who sends a byte now and then is not waited for. */
+    async function text(cap: number): Promise<string> {
+      const timer = setTimeout(slow, betweenBytesMs);
+      const parts: Buffer[] = [];
+      let size = 0;
+      try {
+        for await (const chunk of await decoded(answer)) {
+          parts.push(chunk as Buffer);
+          size += (chunk as Buffer).length;
+          if (size >= cap) break;
+        }
+        if (stopped !== undefined) throw stopped;
+      } catch (e) {
+        throw broken(e);
+      } finally {
+        clearTimeout(timer);
+      }
+      return Buffer.concat(parts).subarray(0, cap).toString('utf8');
+    }
     return {
       status: answer.statusCode ?? 0,
       headers: Object.fromEntries(Object.entries(answer.headers).map(([k, v]) => [k, Array.isArray(v) ? v.join(', ') : (v ?? '')])),
       events: { [Symbol.asyncIterator]: events },
-      async text(cap = ERROR_TEXT_BYTES) {
-        let timer = setTimeout(silent, betweenBytesMs);
-        const parts: Buffer[] = [];
-        let size = 0;
-        try {
-          for await (const chunk of await decoded(answer)) {
-            clearTimeout(timer);
-            parts.push(chunk as Buffer);
-            size += (chunk as Buffer).length;
-            if (size >= cap) break;
-            timer = setTimeout(silent, betweenBytesMs);
-          }
-          if (stopped !== undefined) throw stopped;
-        } catch (e) {
-          throw broken(e);
-        } finally {
-          clearTimeout(timer);
-        }
-        return Buffer.concat(parts).subarray(0, cap).toString('utf8');
-      },
+      text: (cap = ERROR_TEXT_BYTES) => text(cap),
+      json: async () => parsed(await text(JSON_BYTES)),
     };
   };
 
@@ -158,12 +171,24 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     async json(o) {
       const { status, headers, text } = await stream(o);
       const said = await text(JSON_BYTES);
-      let body: unknown;
-      try { body = JSON.parse(said); } catch { body = undefined; }
-      return { status, headers, text: said, body };
+      return { status, headers, text: said, body: parsed(said) };
     },
     close() { void opened?.then((l) => l.close(), () => { /* never opened */ }); },
   };
+}
+
+function parsed(text: string): unknown {
+  if (nestsTooDeep(text)) return undefined;
+  try { return JSON.parse(text); } catch { return undefined; }
+}
+
+async function* measured(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, void> {
+  let size = 0;
+  for await (const chunk of chunks) {
+    size += chunk.length;
+    if (size > ANSWER_BYTES) throw trouble(`sends an answer without end: more than ${ANSWER_BYTES / 1024 / 1024} MiB`, false);
+    yield chunk;
+  }
 }
 
 const seconds = (ms: number): string => String(Math.round(ms / 100) / 10);
@@ -188,7 +213,7 @@ async function decoded(res: IncomingMessage): Promise<Readable> {
   const flush = { flush: constants.Z_SYNC_FLUSH, finishFlush: constants.Z_SYNC_FLUSH };
   const decoder = coding === 'gzip' || coding === 'x-gzip' ? createGunzip(flush) : coding === 'deflate' ? createInflate(flush)
     : coding === 'br' ? createBrotliDecompress({ flush: constants.BROTLI_OPERATION_FLUSH, finishFlush: constants.BROTLI_OPERATION_FLUSH }) : null;
-  if (decoder === null) throw new Error(`the answer is compressed in an unknown way: ${coding}`);
+  if (decoder === null) throw trouble(`compresses its answer in a way that nobody asked for: ${coding.slice(0, 40)}`, false);
   const { pipeline } = await import('node:stream');
   return pipeline(res, decoder, () => { /* the reader of the decoder sees the error */ });
 }

@@ -1,4 +1,4 @@
-/** What every provider reads alike: its key, its server's way, its table of models, when a server says that it may be asked again. */
+/** What every provider reads alike: its server's way, its table of models, when a server says that it may be asked again. */
 import type { ModelEntry, ModelInfo, ProviderSettings } from '../../schemas/index.ts';
 import type { HttpClientOptions } from './http.ts';
 
@@ -17,48 +17,11 @@ export function clientOptions(o: { readonly provider: string; readonly settings:
   };
 }
 
-export interface KeySource {
-  /** `null`: there is none. @throws where the helper fails */
-  get(): Promise<string | null>;
-  /** Why there is none; `null`: there is one, or a helper will be asked. */
-  missing(): string | null;
-  /** The server refused it: a helper is asked anew. */
-  forget(): void;
-}
-const HELPER_KEEPS_MS = 5 * 60_000;
-
-/** `apiKeyEnv` counts before the usual names; a helper before both. */
-export function keySource(settings: ProviderSettings | undefined, env: Env, usual: readonly string[], now: () => number = Date.now): KeySource {
-  const names = settings?.apiKeyEnv === undefined ? usual : [settings.apiKeyEnv];
-  const fromEnv = (): string | null => names.map((n) => env[n]?.trim()).find((v) => v !== undefined && v !== '') ?? null;
-  const helper = settings?.keyHelper;
-  let kept: { readonly until: number; readonly key: Promise<string> } | undefined;
-  return {
-    get: async () => {
-      if (helper === undefined) return fromEnv();
-      if (kept === undefined || kept.until <= now()) {
-        const key = askHelper(helper, env);
-        kept = { until: now() + HELPER_KEEPS_MS, key };
-        key.catch(() => { kept = undefined; });
-      }
-      return kept.key;
-    },
-    missing: () => (helper !== undefined || fromEnv() !== null || names.length === 0 ? null : `${names.join(' or ')} is not set`),
-    forget() { kept = undefined; },
-  };
-}
-
-async function askHelper(command: string, env: Env): Promise<string> {
-  const { exec } = await import('node:child_process');
-  return new Promise((resolve, reject) => {
-    exec(command, { env: env as NodeJS.ProcessEnv, timeout: 30_000, maxBuffer: 64 * 1024, windowsHide: true }, (error, stdout, stderr) => {
-      const key = stdout.trim();
-      if (error !== null) reject(new Error(`keyHelper failed (${error.killed === true ? 'no answer in 30 s' : `exit code ${error.code ?? '?'}`})${stderr.trim() === '' ? '' : `: ${stderr.trim().slice(0, 300)}`}`));
-      else if (key === '' || /[\r\n]/.test(key)) reject(new Error('keyHelper printed no key: it must print one line'));
-      else resolve(key);
-    });
-  });
-}
+/** What of the configured headers may stand in no error. */
+export const headerSecrets = (settings: ProviderSettings | undefined): readonly string[] =>
+  Object.entries(settings?.headers ?? {}).flatMap(([k, v]) => (/auth|key|token|cookie|secret|password/i.test(k) ? [v, v.replace(/^(?:Bearer|Basic|Token) /i, '')] : []));
+/** An address as it may be shown: a query may hold a key. */
+export const shownUrl = (url: string): string => (URL.canParse(url) ? `${new URL(url).origin}${new URL(url).pathname}` : 'the base URL').replace(/\/+$/, '');
 
 /** The built-in rows, and before them what the configuration says of this provider's models. */
 export function mergeModels(provider: string, table: readonly ModelInfo[], said: Readonly<Record<string, ModelEntry>>, defaults: Pick<ModelInfo, 'contextWindow' | 'maxOutputTokens' | 'can'>): readonly ModelInfo[] {

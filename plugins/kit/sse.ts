@@ -1,5 +1,6 @@
 /** Server-sent events from pieces of bytes, however they are cut. */
 import { createParser } from 'eventsource-parser';
+import { trouble } from './http-fault.ts';
 
 export interface SseEvent { /** `null`: the stream named none. */ readonly event: string | null; readonly data: string; readonly id?: string | undefined }
 
@@ -14,7 +15,7 @@ export async function* sseEvents(chunks: AsyncIterable<Uint8Array>): AsyncGenera
     maxBufferSize: MAX_EVENT_CHARS,
     onEvent: (e) => { ready.push({ event: e.event ?? null, data: e.data, ...(e.id === undefined ? {} : { id: e.id }) }); },
     // Unknown fields and odd `retry` values are to be ignored, says the standard.
-    onError: (e) => { if (e.type === 'max-buffer-size-exceeded') broken = e; },
+    onError: (e) => { if (e.type === 'max-buffer-size-exceeded') broken = trouble(`sends an event without end: more than ${MAX_EVENT_CHARS / 1024 / 1024} million characters`, false, e); },
   });
   const decoder = new TextDecoder();
   function* drain(): Generator<SseEvent, void, void> {

@@ -45,6 +45,6 @@ export function turnRecord(end: TurnEnd): TurnRecord {
 export function turnExit(end: TurnEnd): number {
   const { kind } = end.fault ?? {};
   if (kind === 'connection' || kind === 'timeout_first_byte') return 4;
-  if (end.reason === 'model_error' && end.errors.some((e) => e.startsWith('E_MODEL_UNAVAILABLE '))) return 4;
+  if (end.code === 'E_MODEL_UNAVAILABLE') return 4;
   return ENDS[end.reason][2];
 }

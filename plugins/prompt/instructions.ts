@@ -27,9 +27,9 @@ export default definePlugin({
         const { said, take } = createReader(context, options, hiddenByRules(context.rules.filter((r) => r.behavior !== 'allow').map((r) => ({ ...r, behavior: 'deny' as const })), ['Read'], { cwd: context.cwd, home: folders.home }));
         const user: Home = { folder: folders.config, note: 'instructions of the person, for all projects', linksOut: true };
         const project: Home = { folder: context.root, note: 'instructions of the project', linksOut: false };
-        for (const name of options.files) await take(join(user.folder, name), user);
+        if (context.settingSources.includes('user')) for (const name of options.files) await take(join(user.folder, name), user);
         // A stranger's folder may not instruct anybody before it is trusted.
-        if (context.trusted) for (const folder of foldersDown(context)) for (const name of options.files) await take(join(folder, name), project);
+        if (context.trusted && context.settingSources.includes('project')) for (const folder of foldersDown(context)) for (const name of options.files) await take(join(folder, name), project);
         return said.length === 0 ? [] : [{ text: `${LEAD}\n\n${said.join('\n\n')}\n`, cacheScope: 'project' }];
       },
     });

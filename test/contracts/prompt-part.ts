@@ -18,7 +18,7 @@ export const readOnlyFs: FsLike = new Proxy(nodeFs as FsLike, {
 });
 export const deadFs: FsLike = new Proxy({} as FsLike, { get: () => fails('EACCES') });
 export const promptContext = (over: Partial<PromptContext> = {}): PromptContext => ({
-  cwd: '/nowhere/project', root: '/nowhere/project', model: 'scripted/test', mode: 'default', tools: ['Read', 'Bash'], fs: readOnlyFs, now: new Date(2026, 0, 2, 3, 4, 5), signal: new AbortController().signal, rules: [], trusted: true, ...over,
+  cwd: '/nowhere/project', root: '/nowhere/project', model: 'scripted/test', mode: 'default', tools: ['Read', 'Bash'], fs: readOnlyFs, now: new Date(2026, 0, 2, 3, 4, 5), signal: new AbortController().signal, rules: [], trusted: true, settingSources: ['user', 'project', 'local'], ...over,
 });
 
 /** `context`: a place where the part has something to say. */

@@ -7,7 +7,7 @@ import { dirname, join, relative, resolve, sep } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { checkedSchema } from 'tappet/kernel';
-import type { Plugin } from 'tappet/kernel';
+import type { CodeRow, Plugin } from 'tappet/kernel';
 import { boot } from '../../kernel/boot.ts';
 import { sourceBuiltins } from '../../kernel/builtins.ts';
 import { checkLayer } from '../../kernel/config/check.ts';
@@ -166,10 +166,10 @@ test('every link between pages leads to a page, a file or a heading that is ther
 test('every error of the kernel and of the plugins has its heading, and no other has one', async () => {
   const builtins = sourceBuiltins();
   const plugins = await Promise.all((await builtins.names()).map(async (n) => (await builtins.plugin(n)) as Plugin));
-  const rows = Object.assign({}, CODES, ...plugins.map((p) => p.codes ?? {})) as Record<string, { sentence: string }>;
+  const rows = Object.assign({}, CODES, ...plugins.map((p) => p.codes ?? {})) as Record<string, CodeRow>;
   const page = read('docs/errors.md');
   assert.deepEqual([...page.matchAll(/^### (e_\w+)$/gm)].map((m) => m[1]!).sort(), Object.keys(rows).map((c) => c.toLowerCase()).sort());
-  for (const [code, { sentence }] of Object.entries(rows)) assert.ok(page.includes(`\`${code}\`: ${sentence}`), `docs/errors.md says another sentence of ${code}`);
+  for (const [code, row] of Object.entries(rows)) assert.ok(page.includes(`\`${code}\`: ${row.sentence}\n\nDo: ${row.do}. Exit code ${row.exit}.\n`), `docs/errors.md says something else of ${code}`);
 });
 
 test('every event has its heading', () => {

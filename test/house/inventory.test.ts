@@ -36,7 +36,7 @@ async function inventory(kernel: Kernel): Promise<Set<string>> {
   const words = new Set<string>();
   for (const kind of Object.keys(REGISTRY_NAMES) as RegistryName[]) for (const e of kernel.registries[kind].entries()) words.add(`${kind}:${e.name} by ${e.owner}`);
   for (const tap of kernel.taps) words.add(`tap:${tap.event} by ${tap.plugin}`);
-  const context = { cwd: kernel.root, root: kernel.root, model: 'm', mode: 'default', tools: kernel.registries.tools.all().map((t) => t.name), fs: (await import('node:fs/promises')) as never, now: new Date(0), signal: new AbortController().signal, rules: [], trusted: true };
+  const context = { cwd: kernel.root, root: kernel.root, model: 'm', mode: 'default', tools: kernel.registries.tools.all().map((t) => t.name), fs: (await import('node:fs/promises')) as never, now: new Date(0), signal: new AbortController().signal, rules: [], trusted: true, settingSources: ['user', 'project', 'local'] as const };
   for (const part of kernel.registries.promptParts.all()) for (const block of await part.render(context)) words.add(`prompt:${part.name}:${block.text.length}`);
   return words;
 }

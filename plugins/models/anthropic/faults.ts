@@ -1,5 +1,5 @@
 /** How the API refuses, as a fault by name with the numbers that it gives. */
-import { isRecord, retryAfter, textOf, waits } from 'tappet/kit';
+import { isRecord, plainWords, retryAfter, textOf, waits } from 'tappet/kit';
 import type { FaultKind, ModelFault } from 'tappet/schemas';
 
 type Headers = Readonly<Record<string, string>>;
@@ -10,8 +10,7 @@ interface Said { readonly status: number | undefined; readonly type: string; rea
 export function faultOfAnswer(status: number, headers: Headers, text: string, now: number = Date.now()): Fault {
   let body: unknown;
   try { body = JSON.parse(text); } catch { body = undefined; }
-  const plain = text.replace(/<(style|script)[\s\S]*?<\/\1>/gi, ' ').replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ').trim().slice(0, 300);
-  return faultOf(read(isRecord(body) ? body : { error: { message: plain } }, status, headers), now);
+  return faultOf(read(isRecord(body) ? body : { error: { message: plainWords(text) } }, status, headers), now);
 }
 /** An error that comes inside the stream. */
 export const faultOfEvent = (event: Readonly<Record<string, unknown>>, headers: Headers, now: number = Date.now()): Fault => faultOf(read(event, undefined, headers), now);

@@ -5,8 +5,8 @@ import { createProvider } from './provider.ts';
 export default definePlugin({
   name: 'models/anthropic',
   api: 1,
-  apply({ registries, settings, env, folders, own }) {
-    const { provider, close } = createProvider({ settings: () => settings.get(), env, configFolder: folders.config });
+  apply({ registries, settings, services, env, folders, own }) {
+    const { provider, close } = createProvider({ settings: () => settings.get(), env, configFolder: folders.config, keys: () => services.get('keys') });
     registries.modelProviders.add(provider);
     own(close);
   },

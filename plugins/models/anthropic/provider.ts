@@ -1,9 +1,9 @@
 /** Anthropic's Messages API as a provider: one request, a second try without what the server refuses, the answer as events. */
 import { faultError, messageOf } from 'tappet/kernel';
 import type { TappetError } from 'tappet/kernel';
-import { callIdsIn, clientOptions, createHttpClient, eventObject, findModel, isRecord, mergeModels, oddities, transportFault } from 'tappet/kit';
-import type { HttpAnswer, HttpClient } from 'tappet/kit';
-import type { ModelEvent, ModelFault, ModelInfo, ModelProvider, ModelRequest, NormalizedMessage, ProviderSettings, Settings, ToolSpec } from 'tappet/schemas';
+import { callIdsIn, clientOptions, createHttpClient, eventObject, findModel, isRecord, mergeModels, oddities, plainWords, providerAccess, transportFault } from 'tappet/kit';
+import type { FoundKey, HttpAnswer, HttpClient, ProviderAccess } from 'tappet/kit';
+import type { KeyStore, ModelEvent, ModelFault, ModelInfo, ModelProvider, ModelRequest, NormalizedMessage, ProviderSettings, Settings, ToolSpec } from 'tappet/schemas';
 import { bodyOf, toolsJson, withoutThinking } from './body.ts';
 import type { Body } from './body.ts';
 import { askCloud, missingSdk, openCloud, viaOf } from './clouds.ts';
@@ -11,8 +11,7 @@ import type { Cloud } from './clouds.ts';
 import { encode, PROVIDER } from './encode.ts';
 import { faultOfAnswer, faultOfEvent } from './faults.ts';
 import type { Fault } from './faults.ts';
-import { findKey } from './key.ts';
-import type { Key } from './key.ts';
+import { keyHeaders } from './key.ts';
 import { remedyFor } from './relief.ts';
 import type { Relief, Remedy } from './relief.ts';
 import { answerEvents } from './stream.ts';
@@ -27,12 +26,18 @@ const BETWEEN_BYTES_MS = 90_000;
 const SILENT_THINKING_MS = 10 * 60_000;
 
 /** Whom requests go to, as the configuration has it; made anew when that changes. */
-interface Side { readonly said: ProviderSettings | undefined; readonly key: Key; readonly http: HttpClient; readonly secrets: readonly string[]; cloud: Promise<Cloud> | undefined }
+interface Side { readonly said: ProviderSettings | undefined; readonly access: ProviderAccess; readonly http: HttpClient; cloud: Promise<Cloud> | undefined }
 /** What a model's server was found to refuse. */
 interface Learnt { readonly without: Set<Relief>; most: number | undefined; /** Notices that people have seen. */ readonly told: Set<string> }
 type Opened = { readonly events: AsyncIterable<Json>; readonly headers: Readonly<Record<string, string>> } | { readonly fault: Fault };
 
-export function createProvider(o: { settings(): Pick<Settings, 'providers' | 'models'>; readonly env: Readonly<Record<string, string | undefined>>; readonly configFolder: string }): { readonly provider: ModelProvider; close(): void } {
+export interface Surroundings {
+  settings(): Pick<Settings, 'providers' | 'models'>;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly configFolder: string;
+  keys(): KeyStore | undefined;
+}
+export function createProvider(o: Surroundings): { readonly provider: ModelProvider; close(): void } {
   const sides: Side[] = [];
   const learnt = new Map<string, Learnt>();
   const staleThinking = new WeakMap<NormalizedMessage, Uint8Array>();
@@ -46,8 +51,8 @@ export function createProvider(o: { settings(): Pick<Settings, 'providers' | 'mo
     const baseUrl = said?.baseUrl ?? (o.env.ANTHROPIC_BASE_URL?.trim() || VENDOR_URL);
     const usual = { ...said, timeouts: { firstByteMs: FIRST_BYTE_MS, betweenBytesMs: BETWEEN_BYTES_MS, ...said?.timeouts } };
     const made: Side = {
-      said, key: findKey(said, o.env), http: createHttpClient(clientOptions({ provider: PROVIDER, settings: usual, baseUrl, env: o.env })), cloud: undefined,
-      secrets: Object.entries(said?.headers ?? {}).flatMap(([k, v]) => (/auth|key|token|cookie|secret/i.test(k) ? [v] : [])),
+      said, access: providerAccess({ provider: PROVIDER, settings: said, env: o.env, keys: o.keys, needed: true }),
+      http: createHttpClient(clientOptions({ provider: PROVIDER, settings: usual, baseUrl, env: o.env })), cloud: undefined,
     };
     sides.push(made);
     return made;
@@ -81,24 +86,19 @@ export function createProvider(o: { settings(): Pick<Settings, 'providers' | 'mo
     const to = side();
     const { id, info } = infoOf(request.model);
     const lessons = lessonsOf(id);
-    let secrets = to.secrets;
-    const hidden = (text: string): string => secrets.filter((s) => s.length >= 8).reduce((t, s) => t.replaceAll(s, '[key]'), text);
-    const fail = (fault: Fault, cause?: unknown): TappetError => faultError({ provider: PROVIDER, model: id, ...fault, message: hidden(fault.message) }, cause);
+    let shown: FoundKey | null = null;
+    const fail = (fault: Fault, cause?: unknown): TappetError => faultError({ provider: PROVIDER, model: id, ...fault, message: to.access.hide(fault.message) }, cause);
     const headers = async (body: Body): Promise<Record<string, string>> => {
-      let shown: Readonly<Record<string, string>> | null;
-      try {
-        shown = await unlessStopped(to.key.headers(), signal);
-      } catch (e) {
-        throw fail(signal.aborted ? { kind: 'aborted', message: 'the request was stopped', transient: false } : { kind: 'auth', message: messageOf(e), transient: false });
-      }
-      if (shown === null) throw fail({ kind: 'auth', message: to.key.missing() ?? 'there is no key', transient: false });
-      secrets = [...to.secrets, ...Object.values(shown).map((v) => v.replace(/^Bearer /, ''))];
+      const key = await to.access.key(signal);
+      if ('fault' in key) throw fail(key.fault);
+      shown = key.found;
       const own = Object.entries(to.said?.headers ?? {}).flatMap(([k, v]) => (k.toLowerCase() === 'anthropic-beta' ? [v] : []));
       const betas = [...new Set([...own, ...(to.said?.betas ?? []), ...body.betas])].join(',');
-      return { ...shown, 'anthropic-version': VERSION, 'content-type': 'application/json', ...(betas === '' ? {} : { 'anthropic-beta': betas }) };
+      return { ...(shown === null ? {} : keyHeaders(shown, to.said)), 'anthropic-version': VERSION, 'content-type': 'application/json', ...(betas === '' ? {} : { 'anthropic-beta': betas }) };
     };
+    const anotherKey = (): Promise<boolean> => to.access.another(shown, signal);
     const body = (without: ReadonlySet<Relief>, most: number | undefined, counting = false): Body => bodyOf({ request, model: id, info, without, mostTokens: most, staleThinking, tools, counting });
-    return { to, id, lessons, fail, headers, body, asOurs: (e: unknown): unknown => { const fault = transportFault(e); return fault === null ? e : fail(fault, e); }, signal };
+    return { to, id, lessons, fail, headers, anotherKey, body, asOurs: (e: unknown): unknown => { const fault = transportFault(e); return fault === null ? e : fail(fault, e); }, signal };
   };
   type Line = ReturnType<typeof openLine>;
 
@@ -119,9 +119,9 @@ export function createProvider(o: { settings(): Pick<Settings, 'providers' | 'mo
         opened = viaOf(line.to.said) === null ? await viaHttp(line, body, pulse) : await viaCloud(line, body);
         if (!('fault' in opened)) break;
         const fault: ModelFault = { provider: PROVIDER, model: line.id, ...opened.fault };
-        if (fault.status === 401 && line.to.key.refused() && !tried.has('key')) {
+        if (fault.status === 401 && !tried.has('key')) {
           tried.add('key');
-          continue;
+          if (await line.anotherKey()) continue;
         }
         const remedy = remedyFor(fault, body.fields, tried as ReadonlySet<Remedy['kind']>);
         if (remedy === null) throw fail(opened.fault);
@@ -164,8 +164,7 @@ export function createProvider(o: { settings(): Pick<Settings, 'providers' | 'mo
       const said = await answer.text();
       // Some gateways put an error into a success.
       if (/^\s*\{\s*"(?:type"\s*:\s*"error"|error"\s*:)/.test(said)) return { fault: faultOfAnswer(answer.status, answer.headers, said) };
-      const text = said.replace(/\s+/g, ' ').slice(0, 200);
-      return { fault: { kind: 'broken_stream', status: answer.status, transient: false, message: `what answers is no stream of events but ${kind}: check the base URL (it begins "${text}")` } };
+      return { fault: { kind: 'broken_stream', status: answer.status, transient: false, message: `what answers is no stream of events but ${kind}: check the base URL (it says "${plainWords(said)}")` } };
     }
     return { events: objects(answer), headers: answer.headers };
   }
@@ -186,9 +185,9 @@ export function createProvider(o: { settings(): Pick<Settings, 'providers' | 'mo
     models,
     async available() {
       try {
-        const { said, key } = side();
+        const { said, access } = side();
         const via = viaOf(said);
-        return via === null ? key.missing() : missingSdk(via, o.configFolder);
+        return via === null ? await access.missing() : missingSdk(via, o.configFolder);
       } catch (e) {
         return messageOf(e);
       }
@@ -219,16 +218,5 @@ async function* objects(answer: HttpAnswer): AsyncGenerator<Json, void, void> {
   for await (const e of answer.events) {
     const said = eventObject(e, odd);
     yield said === null ? { type: 'no JSON object' } : said.type === undefined && e.event !== null ? { ...said, type: e.event } : said;
-  }
-}
-
-/** A helper that prints the key may take its time; who stops does not wait for it. */
-async function unlessStopped<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  let onAbort: (() => void) | undefined;
-  const stopped = new Promise<never>((_, reject) => { onAbort = () => reject(new Error('stopped')); signal.addEventListener('abort', onAbort, { once: true }); });
-  try {
-    return await Promise.race([work, stopped]);
-  } finally {
-    signal.removeEventListener('abort', onAbort!);
   }
 }

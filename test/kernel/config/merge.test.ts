@@ -118,7 +118,7 @@ test('nothing that any other layer says widens what policy bounds, for any key',
     assert.ok(stops('mode') || settings.mode === p.mode || keeps(bounds.mode, settings.mode), `mode ${settings.mode}`);
     assert.ok(stops('model') || settings.model === undefined || settings.model === p.model || keeps(bounds.model, settings.model), `model ${settings.model}`);
     assert.ok(settings.fallbackModel === undefined || settings.fallbackModel === p.fallbackModel || settings.fallbackModel.split(',').every((f) => keeps(bounds.model, f)));
-    for (const [name, entry] of Object.entries(settings.models)) assert.ok(bounds.model === undefined || p.models?.[name] !== undefined || layers[0].value.models?.[name] === entry || !('id' in entry || 'aliases' in entry), `models.${name} means another model`);
+    for (const [name, entry] of Object.entries(settings.models)) assert.ok(bounds.model === undefined || p.models?.[name] !== undefined || layers[0]!.value.models?.[name] === entry || !('id' in entry || 'aliases' in entry), `models.${name} means another model`);
     if (bounds.permissions?.onlyPolicyAllows === true) assert.deepEqual(m.rules.filter((r) => r.behavior === 'allow' && r.origin.layer !== 'policy'), []);
     for (const { name, entry, origin, refused } of m.plugins) {
       if (refused !== null || entry === false || origin.layer === 'policy') continue;
