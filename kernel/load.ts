@@ -1,25 +1,20 @@
-/** From an entry of the configuration to a plugin at work: found, admitted, imported, checked, applied as a whole or not at all. */
-import { join } from 'node:path';
-import type { Origin, PluginReport, Tool } from '../schemas/index.ts';
-import { configLayer, ENFORCED_BY } from '../schemas/config.ts';
-import { compareLayers, place } from '../schemas/origin.ts';
-import { pluginRefusal } from './config/admit.ts';
+/** Plugins at work: each applied as a whole or not at all, in the order of what they need. */
+import type { Origin, Tool } from '../schemas/index.ts';
+import { compareLayers } from '../schemas/origin.ts';
 import type { LayerFile } from './config/check.ts';
 import type { MergedPlugin } from './config/merge.ts';
 import { makeOrigin } from './config/origin.ts';
-import { findPlugin } from './config/plugin-files.ts';
-import { loadModule } from './door.ts';
-import { asTappetError, isTappetError, messageOf, nearest, printError, TappetError } from './errors.ts';
+import { enforcePolicy } from './enforce.ts';
+import { isTappetError, messageOf, nearest, TappetError } from './errors.ts';
+import type { Candidate } from './import.ts';
+import { fail, frameOf, importOne, report, timeBoxed } from './import.ts';
 import type { Kernel } from './kernel.ts';
 import type { Plugin } from './plugin.ts';
-import { API_VERSION, isPlugin } from './plugin.ts';
 import { checkedSchema, requireObject } from './schema.ts';
 import type { Collected } from './scope.ts';
 import { createScope } from './scope.ts';
 
 export const APPLY_TIMEOUT_MS = 5000;
-
-interface Candidate { readonly entry: MergedPlugin; readonly plugin: Plugin; readonly hash: string | null; readonly from: string; readonly order: number; readonly ms: number }
 
 /** Loads all; afterwards `kernel.reports` says what became of each, in the order of the configuration. @throws E_PLUGIN_REQUIRED, E_POLICY_UNENFORCED */
 export async function loadPlugins(kernel: Kernel, o: { readonly timeoutMs?: number } = {}): Promise<void> {
@@ -34,7 +29,7 @@ export async function loadPlugins(kernel: Kernel, o: { readonly timeoutMs?: numb
   if (!candidates.every(isRunning)) useDefaults(candidates.filter(isRunning)); // a plugin that failed has left nothing
   const place = new Map(entries.map((e, i) => [e.origin, i]));
   kernel.reports.sort((a, b) => (place.get(a.origin) ?? 0) - (place.get(b.origin) ?? 0));
-  requirePolicy(kernel);
+  enforcePolicy(kernel);
 }
 
 /** `--plugin-dir` names files; whose plugin it is shows when it is loaded. Then the law of names holds: the nearest layer, and two of one layer are none. */
@@ -52,99 +47,6 @@ function nearestOfEachName(kernel: Kernel, candidates: readonly Candidate[]): re
   });
 }
 
-function report(kernel: Kernel, entry: MergedPlugin, state: PluginReport['state'], more: Partial<PluginReport> = {}): void {
-  kernel.reports.push({ name: entry.name, state, origin: entry.origin, from: sourceOf(entry), hash: null, adds: [], ms: 0, ...more });
-}
-const sourceOf = (entry: MergedPlugin): string => (typeof entry.entry === 'object' && entry.entry.use !== undefined ? entry.entry.use : 'tappet');
-function fail(kernel: Kernel, entry: MergedPlugin, e: unknown, more: Partial<PluginReport> = {}): null {
-  const error = asTappetError(e);
-  const printed = error.where === null ? printError(new TappetError(error.code, { ...error.facts, where: entry.origin }, { [error.code]: error.row })) : printError(error);
-  report(kernel, entry, 'failed', { error: printed, ...more });
-  kernel.log({ level: 'error', name: entry.name, text: printed, code: error.code });
-  return null;
-}
-
-async function importOne(kernel: Kernel, entry: MergedPlugin, order: number, timeoutMs: number): Promise<Candidate | null> {
-  if (entry.refused !== null) {
-    const waits = entry.refused.startsWith('waits');
-    report(kernel, entry, waits ? 'untrusted' : 'forbidden', { error: `${entry.name}: ${entry.refused}` });
-    return null;
-  }
-  if (entry.entry === false) { report(kernel, entry, 'off'); return null; }
-  const started = performance.now();
-  try {
-    const use = typeof entry.entry === 'object' ? entry.entry.use : undefined;
-    const { module, hash, from } = use === undefined ? await ourModule(kernel, entry) : await theirModule(kernel, entry, use, timeoutMs);
-    const plugin = checkShape(entry, module);
-    const named = isNameless(entry) ? { ...entry, name: plugin.name } : entry;
-    if (named !== entry) {
-      const refused = pluginRefusal(plugin.name, entry.entry, entry.origin.layer, kernel.settings().bounds);
-      if (refused !== null) { report(kernel, named, 'forbidden', { error: `${plugin.name}: ${refused}`, hash, from }); return null; }
-      checkHash(kernel, named, hash!);
-    }
-    return { entry: named, plugin, hash, from, order, ms: performance.now() - started };
-  } catch (e) {
-    return fail(kernel, entry, e);
-  }
-}
-/** An entry of `--plugin-dir`, which only its module can name. */
-const isNameless = (entry: MergedPlugin): boolean => entry.name.startsWith('plugin-dir/');
-
-interface Loaded { readonly module: unknown; readonly hash: string | null; readonly from: string }
-async function ourModule(kernel: Kernel, entry: MergedPlugin): Promise<Loaded> {
-  const module = await kernel.builtins.plugin(entry.name).catch((e: unknown) => { throw cannotLoad(entry.name, e, entry.origin); });
-  if (module !== undefined) return { module, hash: null, from: 'tappet' };
-  const near = nearest(entry.name, await kernel.builtins.names());
-  throw new TappetError('E_PLUGIN_UNKNOWN', { name: entry.name, where: entry.origin, ...(near === null ? {} : { do: `did you mean "${near}"? Else say where it is: { use: ./path.ts }` }) });
-}
-async function theirModule(kernel: Kernel, entry: MergedPlugin, use: string, timeoutMs: number): Promise<Loaded> {
-  const { layer, file } = entry.origin;
-  const found = await findPlugin(entry.name, use, /^(\(|--)/.test(file) ? join(kernel.root, file) : file); // what no file says counts from the project
-  if (!isNameless(entry)) checkHash(kernel, entry, found.hash);
-  // Between asking and running the content must not change: what was trusted is what is loaded.
-  if ((layer === 'project' || layer === 'local') && !Object.values(kernel.config().trust.files).includes(found.hash)) throw new TappetError('E_PLUGIN_UNTRUSTED', { name: entry.name, message: 'its content is not what was trusted', where: entry.origin });
-  const module = await timeBoxed(entry, 'loading', timeoutMs, loadModule(found, () => kernel.builtins.face())).catch((e: unknown) => { throw isTappetError(e) ? e : cannotLoad(entry.name, e, found.entry, `named at ${place(entry.origin)}`); });
-  return { module, hash: found.hash, from: found.entry };
-}
-function checkHash(kernel: Kernel, entry: MergedPlugin, hash: string): void {
-  const wanted = kernel.settings().bounds.plugins?.hashes?.[entry.name];
-  if (wanted !== undefined && wanted !== hash) throw new TappetError('E_PLUGIN_FORBIDDEN', { name: entry.name, where: entry.origin, cause: `policy wants content ${wanted}, this is ${hash}` });
-}
-const cannotLoad = (name: string, e: unknown, where: Origin | string, cause?: string): TappetError =>
-  new TappetError('E_PLUGIN_LOAD', { name, message: messageOf(e), where, cause: [cause, frameOf(e)].filter((c) => c !== undefined).join('; ') || undefined }, undefined, { cause: e });
-/** Where it was thrown, for the author. */
-const frameOf = (e: unknown): string | undefined => (e instanceof Error ? /\n\s+(at .+)/.exec(e.stack ?? '')?.[1] : undefined);
-
-async function timeBoxed<T>(entry: MergedPlugin, what: string, timeoutMs: number, work: PromiseLike<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => { timer = setTimeout(() => reject(new TappetError('E_PLUGIN_TIMEOUT', { name: entry.name, what, seconds: timeoutMs / 1000, where: entry.origin })), timeoutMs); });
-  try { return await Promise.race([work, late]); } finally { clearTimeout(timer); }
-}
-
-function checkShape(entry: MergedPlugin, module: unknown): Plugin {
-  const bad = (message: string): TappetError => new TappetError('E_PLUGIN_SHAPE', { name: entry.name, message, where: entry.origin });
-  if (typeof module !== 'object' || module === null) throw bad('its default export is no object');
-  const plugin = module as Partial<Plugin>;
-  if (plugin.api !== undefined && plugin.api !== API_VERSION) throw new TappetError('E_PLUGIN_API', { name: entry.name, wants: plugin.api, has: API_VERSION, where: entry.origin });
-  if (!isPlugin(module)) throw bad('it was not made by definePlugin');
-  if (plugin.api === undefined) throw new TappetError('E_PLUGIN_API', { name: entry.name, wants: '(unsaid)', has: API_VERSION, where: entry.origin });
-  if (typeof plugin.name !== 'string' || plugin.name === '') throw bad('it has no name');
-  if (typeof plugin.apply !== 'function') throw bad('it has no apply()');
-  if (!isNameless(entry) && plugin.name !== entry.name) throw bad(`it calls itself "${plugin.name}"`);
-  const list = [plugin.needs, plugin.fires].find((l) => l !== undefined && !(Array.isArray(l) && l.every((n) => typeof n === 'string')));
-  if (list !== undefined) throw bad('its needs and fires must be lists of names');
-  checkDefaults(plugin, bad);
-  return module as Plugin;
-}
-
-const DEFAULTABLE = ['model', 'limits', 'models', 'directories'];
-function checkDefaults(plugin: Partial<Plugin>, bad: (message: string) => TappetError): void {
-  if (plugin.defaults === undefined) return;
-  const other = Object.keys(plugin.defaults).find((k) => !DEFAULTABLE.includes(k));
-  if (other !== undefined) throw bad(`its defaults may not say "${other}", only ${DEFAULTABLE.join(', ')}`);
-  const issue = configLayer().safeParse(plugin.defaults).error?.issues[0];
-  if (issue !== undefined) throw bad(`its defaults: ${issue.path.join('.')}: ${issue.message}`);
-}
 function defaultsLayer(plugin: Plugin): LayerFile {
   const file = `(${plugin.name})`;
   return { layer: 'plugin', file, value: plugin.defaults ?? {}, hash: '', problems: [], origin: () => makeOrigin('plugin', file) };
@@ -229,30 +131,3 @@ function knownOptions(json: Readonly<Record<string, unknown>>): Readonly<Record<
   const { properties, additionalProperties } = json as { properties?: Readonly<Record<string, unknown>>; additionalProperties?: unknown };
   return additionalProperties === undefined || additionalProperties === false ? properties : undefined;
 }
-
-/** What policy demands must run, and what enforces policy too, and be what it is taken for: else nothing starts. */
-function requirePolicy(kernel: Kernel): void {
-  const config = kernel.config();
-  const reportOf = (name: string): PluginReport | undefined => kernel.reports.find((r) => r.name === name && r.state === 'running') ?? kernel.reports.find((r) => r.name === name);
-  /** Null: it runs, and is ours or policy's own. */
-  const flaw = (name: string): string | null => {
-    const r = reportOf(name);
-    if (r === undefined) return 'not there';
-    if (r.state !== 'running') return r.state === 'off' ? 'switched off' : r.state;
-    return r.from === 'tappet' || r.origin.layer === 'policy' ? null : `replaced by ${r.from}`;
-  };
-  const blame = (name: string): { cause?: string } => { const r = reportOf(name); return r === undefined ? {} : { cause: r.state === 'failed' && r.error !== undefined ? r.error : `said at ${place(r.origin)} (${r.origin.layer})` }; };
-  const ours = config.sources.builtIn.value.plugins ?? {};
-  for (const name of config.settings.bounds.plugins?.require ?? []) {
-    // A name of ours means ours; any other is whoever policy lets come.
-    const wrong = Object.hasOwn(ours, name) || reportOf(name)?.state !== 'running' ? flaw(name) : null;
-    if (wrong !== null) throw new TappetError('E_PLUGIN_REQUIRED', { name, message: wrong, where: requiredAt(config.files, name), ...blame(name) });
-  }
-  for (const { key, origin } of config.policyKeys) {
-    for (const plugin of [...(ENFORCED_BY['*'] ?? []), ...(ENFORCED_BY[key] ?? [])]) {
-      const wrong = flaw(plugin);
-      if (wrong !== null) throw new TappetError('E_POLICY_UNENFORCED', { key, plugin, state: wrong, where: origin, ...blame(plugin) });
-    }
-  }
-}
-const requiredAt = (files: readonly LayerFile[], name: string): Origin | undefined => files.find((f) => f.layer === 'policy' && f.value.bounds?.plugins?.require?.includes(name) === true)?.origin('bounds.plugins.require');

@@ -56,13 +56,13 @@ async function targetOf(file: string, within: string | undefined): Promise<strin
 }
 
 async function changeYaml(source: string, steps: readonly string[], change: (now: unknown) => unknown): Promise<string> {
-  const { isCollection, parseDocument } = await import('yaml');
+  const { isCollection, isScalar, parseDocument } = await import('yaml');
   const doc = parseDocument(source, { uniqueKeys: true });
   if (doc.errors.length > 0) throw new Error(`it does not parse as it is (line ${doc.errors[0]!.linePos?.[0].line ?? 1})`);
   const node = doc.getIn(steps, false);
   const value = change(isCollection(node) ? node.toJSON() : node);
   if (value === undefined) doc.deleteIn(steps);
-  else if (doc.contents === null) doc.contents = doc.createNode(steps.reduceRight<unknown>((inner, step) => ({ [step]: inner }), value)) as never;
+  else if (doc.contents === null || (isScalar(doc.contents) && doc.contents.value === null)) doc.contents = doc.createNode(steps.reduceRight<unknown>((inner, step) => ({ [step]: inner }), value)) as never;
   else doc.setIn(steps, isCollection(node) && Array.isArray(value) ? mergeList(node, value, doc) : value);
   return doc.toString({ lineWidth: 0 });
 }

@@ -1,5 +1,5 @@
 /** How the vendor refuses, as a fault by name with the numbers that it gives. */
-import { isRecord, retryAfter, textOf, waits } from 'tappet/kit';
+import { isRecord, plainWords, retryAfter, textOf, waits } from 'tappet/kit';
 import type { FaultKind, ModelFault } from 'tappet/schemas';
 
 export type Failing = Omit<ModelFault, 'provider' | 'model'>;
@@ -7,7 +7,7 @@ export interface Refusal { readonly status: number | undefined; readonly message
 
 export function refusalOf(status: number, headers: Readonly<Record<string, string>>, text: string): Refusal {
   let body: unknown;
-  try { body = JSON.parse(text); } catch { return refusalIn({ message: text.replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ').trim().slice(0, 300) }, status, headers); }
+  try { body = JSON.parse(text); } catch { return refusalIn({ message: plainWords(text) }, status, headers); }
   if (Array.isArray(body)) body = body[0];
   return refusalIn(isRecord(body) ? body.error ?? body : body, status, headers);
 }

@@ -5,10 +5,10 @@ import { geminiProvider } from './provider.ts';
 export default definePlugin({
   name: 'models/gemini',
   api: 1,
-  apply({ registries, settings, env, own, log }) {
+  apply({ registries, settings, services, env, own, log }) {
     const closers: (() => void)[] = [];
     const make = (): ReturnType<typeof geminiProvider>['provider'] => {
-      const { provider, close } = geminiProvider(settings.get(), env, (path) => settings.origin(path));
+      const { provider, close } = geminiProvider({ settings: settings.get(), env, origin: settings.origin, keys: () => services.get('keys') });
       // The one of before a change may still be answering.
       closers.push(close);
       return provider;

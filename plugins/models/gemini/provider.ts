@@ -1,8 +1,8 @@
 /** The provider: where the vendor is, requests from cached parts, answers as events. */
-import { faultError, messageOf, TappetError } from 'tappet/kernel';
-import { callIdsIn, clientOptions, countOf, createHttpClient, findModel, isRecord, keySource, mergeModels, transportFault, wireJson } from 'tappet/kit';
-import type { HttpAnswer, SseEvent } from 'tappet/kit';
-import type { EncodedMessage, ModelEvent, ModelInfo, ModelProvider, ModelRequest, NormalizedMessage, Origin, Settings, ToolSpec } from 'tappet/schemas';
+import { faultError, TappetError } from 'tappet/kernel';
+import { callIdsIn, clientOptions, countOf, createHttpClient, findModel, isRecord, mergeModels, plainWords, providerAccess, shownUrl, transportFault, wireJson } from 'tappet/kit';
+import type { FoundKey, HttpAnswer, SseEvent } from 'tappet/kit';
+import type { EncodedMessage, KeyStore, ModelEvent, ModelInfo, ModelProvider, ModelRequest, NormalizedMessage, Origin, Settings, ToolSpec } from 'tappet/schemas';
 import { geminiEvents } from './answer.ts';
 import type { Answering } from './answer.ts';
 import { faultFor, refusalIn, refusalOf } from './faults.ts';
@@ -15,7 +15,13 @@ const VENDOR_URL = 'https://generativelanguage.googleapis.com/v1beta';
 const COMMA = Buffer.from(',');
 const OPTIONS = ['body'];
 
-export function geminiProvider(settings: Settings, env: Readonly<Record<string, string | undefined>>, origin: (path: string) => Origin | null): { readonly provider: ModelProvider & Required<Pick<ModelProvider, 'countTokens'>>; close(): void } {
+export interface Surroundings {
+  readonly settings: Settings;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  origin(path: string): Origin | null;
+  keys(): KeyStore | undefined;
+}
+export function geminiProvider({ settings, env, origin, keys }: Surroundings): { readonly provider: ModelProvider & Required<Pick<ModelProvider, 'countTokens'>>; close(): void } {
   const mine = settings.providers.gemini;
   const wrong = (path: string, message: string): TappetError => {
     const key = `providers.gemini.${path}`;
@@ -25,14 +31,12 @@ export function geminiProvider(settings: Settings, env: Readonly<Record<string, 
   const more = mine?.options?.body ?? {};
   if (!isRecord(more)) throw wrong('options.body', 'it must be a map');
   const given = mine?.baseUrl ?? (env.GEMINI_BASE_URL?.trim() || env.GOOGLE_GEMINI_BASE_URL?.trim() || VENDOR_URL);
-  if (!/^https?:\/\//.test(given) || !URL.canParse(given)) throw wrong('baseUrl', `this is no http or https address: ${given}`);
+  if (!/^https?:\/\//.test(given) || !URL.canParse(given)) throw wrong('baseUrl', `this is no http or https address${mine?.baseUrl === undefined ? ' (it comes from GEMINI_BASE_URL or GOOGLE_GEMINI_BASE_URL)' : ''}`);
   const url = new URL(given);
   if (url.pathname === '/') url.pathname = '/v1beta';
   const baseUrl = url.href.replace(/\/+$/, '');
-  const keyNeeded = mine?.apiKeyEnv !== undefined || url.hostname.endsWith('.googleapis.com');
-
   const client = createHttpClient(clientOptions({ provider: PROVIDER, settings: mine, baseUrl, env }));
-  const key = keySource(mine, env, ['GEMINI_API_KEY', 'GOOGLE_API_KEY']);
+  const access = providerAccess({ provider: PROVIDER, settings: mine, env, keys, needed: mine?.apiKeyEnv !== undefined || url.hostname.endsWith('.googleapis.com') });
   const models = mergeModels(PROVIDER, MODELS, settings.models, UNKNOWN);
   const infoOf = (model: string): ModelInfo => findModel(models, model.replace(/^models\//, '')) ?? { id: model.replace(/^models\//, ''), ...UNKNOWN };
 
@@ -67,21 +71,16 @@ export function geminiProvider(settings: Settings, env: Readonly<Record<string, 
     return [Buffer.from(frameOf(request, info, more, tools, !unmeasured.has(info.id))), ...parts.flatMap((p, i) => (i === 0 ? [p] : [COMMA, p])), Buffer.from(']}')];
   };
 
-  /** A key among the configured headers counts before any other. */
-  const ownKey = Object.keys(mine?.headers ?? {}).some((h) => /^(?:authorization|x-goog-api-key)$/i.test(h));
-  let secret: string | null = null;
   /** The vendor may repeat the key in its complaints. */
-  const fail = (fault: Failing, model: string, cause?: unknown): Error =>
-    faultError({ provider: PROVIDER, model, ...fault, message: secret === null || secret.length < 6 ? fault.message : fault.message.replaceAll(secret, '…') }, cause);
-  const headers = async (model: string): Promise<Record<string, string>> => {
-    if (ownKey) return { 'content-type': 'application/json' };
-    try { secret = await key.get(); } catch (e) { throw fail({ kind: 'auth', message: messageOf(e), transient: false }, model, e); }
-    if (secret === null && keyNeeded) throw fail({ kind: 'auth', message: key.missing() ?? 'there is no key', transient: false }, model);
-    return { 'content-type': 'application/json', ...(secret === null ? {} : { 'x-goog-api-key': secret }) };
+  const fail = (fault: Failing, model: string, cause?: unknown): Error => faultError({ provider: PROVIDER, model, ...fault, message: access.hide(fault.message) }, cause);
+  const authorised = async (model: string, signal: AbortSignal): Promise<{ readonly shown: FoundKey | null; readonly headers: Readonly<Record<string, string>> }> => {
+    const key = await access.key(signal);
+    if ('fault' in key) throw fail(key.fault, model);
+    return { shown: key.found, headers: { 'content-type': 'application/json', ...(key.found === null ? {} : { 'x-goog-api-key': key.found.key }) } };
   };
   const asOurs = (e: unknown): unknown => {
     const fault = transportFault(e);
-    return fault === null ? e : faultError(fault, e);
+    return fault === null ? e : fail(fault, fault.model, e);
   };
 
   async function* stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelEvent, void, void> {
@@ -92,13 +91,12 @@ export function geminiProvider(settings: Settings, env: Readonly<Record<string, 
     let unsigned = false;
     const notices: string[] = [];
     for (;;) {
-      answer = await client.stream({ path: `/models/${encodeURIComponent(model)}:streamGenerateContent?alt=sse`, headers: await headers(model), body: bodyOf(request, info), signal, model });
+      const { shown, headers } = await authorised(model, signal);
+      answer = await client.stream({ path: `/models/${encodeURIComponent(model)}:streamGenerateContent?alt=sse`, headers, body: bodyOf(request, info), signal, model });
       if (answer.status >= 200 && answer.status < 300) break;
       const fault = faultFor(refusalOf(answer.status, answer.headers, await answer.text()));
-      if (fault.kind === 'auth' && mine?.keyHelper !== undefined && !askedAgain) {
-        askedAgain = true;
-        key.forget();
-      } else if (fault.status === 400 && /thought.?signature/i.test(fault.message) && !unsigned) {
+      if (fault.kind === 'auth' && !askedAgain && await access.another(shown, signal)) askedAgain = true;
+      else if (fault.status === 400 && /thought.?signature/i.test(fault.message) && !unsigned) {
         // Signed by another model, key or route: the conversation can go on without.
         unsigned = true;
         for (const { message } of request.messages) stale.add(message);
@@ -111,7 +109,7 @@ export function geminiProvider(settings: Settings, env: Readonly<Record<string, 
     for (const text of notices) yield { type: 'notice', code: 'left_out', text };
     const context: Answering = { model, takenIds: () => callIdsIn(request), fail: (fault) => fail(fault, model), failAs: (error) => fail(faultFor(refusalIn(error, undefined, answer.headers)), model) };
     const kind = answer.headers['content-type'] ?? '';
-    if (/text\/html/i.test(kind)) throw fail({ kind: 'connection', message: `what answers at ${baseUrl} is a web page and no model: check the base URL`, transient: false }, model);
+    if (/text\/html/i.test(kind)) throw fail({ kind: 'connection', message: `what answers at ${shownUrl(baseUrl)} is a web page and no model: check the base URL (it says "${plainWords(await answer.text())}")`, transient: false }, model);
     yield* geminiEvents(/application\/json/i.test(kind) ? whole(answer, context) : answer.events, context);
   }
 
@@ -120,7 +118,7 @@ export function geminiProvider(settings: Settings, env: Readonly<Record<string, 
     provider: {
       name: PROVIDER,
       models: () => models,
-      available: async () => (keyNeeded && !ownKey ? key.missing() : null),
+      available: () => access.missing(),
       encode(message) {
         const bytes = write(message, ALONE);
         own.add(bytes);
@@ -141,8 +139,9 @@ export function geminiProvider(settings: Settings, env: Readonly<Record<string, 
         try {
           const [head, ...rest] = bodyOf({ ...request, maxOutputTokens: undefined, thinking: undefined, effort: undefined }, info);
           const inner = Buffer.concat([Buffer.from(`{"generateContentRequest":{"model":${JSON.stringify(`models/${info.id}`)},`), head!.subarray(1), ...rest, Buffer.from('}')]);
-          const { status, headers: said, text, body } = await client.json({ path: `/models/${encodeURIComponent(info.id)}:countTokens`, headers: await headers(info.id), body: [inner], signal, model: info.id });
-          if (status >= 300 || !isRecord(body)) throw fail(faultFor(refusalOf(status, said, text)), info.id);
+          const { status, headers: said, text, body } = await client.json({ path: `/models/${encodeURIComponent(info.id)}:countTokens`, headers: (await authorised(info.id, signal)).headers, body: [inner], signal, model: info.id });
+          if (status >= 300) throw fail(faultFor(refusalOf(status, said, text)), info.id);
+          if (!isRecord(body) || typeof body.totalTokens !== 'number') throw fail({ kind: 'server_error', message: 'the server gave no number of tokens', transient: false }, info.id);
           return countOf(body.totalTokens);
         } catch (e) {
           throw asOurs(e);
@@ -156,8 +155,7 @@ const namesIn = (message: NormalizedMessage | undefined): ReadonlyMap<string, st
 
 /** A server that does not stream answers with one object, or with a list of them. */
 async function* whole(answer: HttpAnswer, o: Answering): AsyncGenerator<SseEvent, void, void> {
-  const text = await answer.text(Number.MAX_SAFE_INTEGER);
-  let body: unknown;
-  try { body = JSON.parse(text); } catch { throw o.fail({ kind: 'broken_stream', message: 'the answer is neither a stream nor JSON', transient: true }); }
+  const body = await answer.json();
+  if (body === undefined) throw o.fail({ kind: 'broken_stream', message: 'the answer is neither a stream nor JSON', transient: true });
   for (const part of Array.isArray(body) ? body as unknown[] : [body]) yield { event: null, data: JSON.stringify(part) };
 }

@@ -9,7 +9,7 @@ import { failed } from './stream.ts';
 import type { Answering } from './stream.ts';
 
 type Json = Record<string, unknown>;
-interface Call { readonly index: number | null; /** The server's, which may be missing. */ readonly said: string; readonly id: string; name: string; args: string; whole: Json | null; signature: string | undefined; readonly growing: GrowingBlock; done: boolean }
+interface Call { readonly index: number | null; /** The server's, which may be missing. */ readonly said: string; readonly id: string; name: string; args: string; /** The last part ends as an object does. */ mayEnd: boolean; whole: Json | null; signature: string | undefined; readonly growing: GrowingBlock; done: boolean }
 
 export async function* chatEvents(events: AsyncIterable<SseEvent>, o: Answering): AsyncGenerator<ModelEvent, void, void> {
   const queue = blockQueue();
@@ -52,7 +52,8 @@ export async function* chatEvents(events: AsyncIterable<SseEvent>, o: Answering)
       ...(call.signature === undefined ? {} : { signature: call.signature }),
     });
   };
-  const complete = (call: Call): boolean => call.whole !== null || (call.args.trim() !== '' && callInput(call.args).inputError === undefined);
+  // Read only where it may be whole: some servers repeat the name with each part.
+  const complete = (call: Call): boolean => call.whole !== null || (call.mayEnd && callInput(call.args).inputError === undefined);
 
   /** Which call a part belongs to: its index, else its id, else the last one; another name or id, or more input for what is complete, begins another. */
   const callOf = (part: Json, name: string): Call => {
@@ -62,10 +63,10 @@ export async function* chatEvents(events: AsyncIterable<SseEvent>, o: Answering)
     const other = like !== undefined && name !== '' && ((id !== '' && like.said !== '' && id !== like.said) || (like.name !== '' && originalName(o.tools, name) !== like.name) || (hasArguments(part) && complete(like)));
     if (like !== undefined && !other) return like;
     closeOpen();
-    for (const c of calls) if (complete(c)) closeCall(c);
+    for (const c of calls) if (!c.done && complete(c)) closeCall(c);
     const mine = callIdOf(id, taken);
     const known = originalName(o.tools, name);
-    const call: Call = { index, said: id, id: mine, name: known, args: '', whole: null, signature: undefined, growing: queue.start({ type: 'tool_use', id: mine, name: known, input: {} }), done: false };
+    const call: Call = { index, said: id, id: mine, name: known, args: '', mayEnd: false, whole: null, signature: undefined, growing: queue.start({ type: 'tool_use', id: mine, name: known, input: {} }), done: false };
     calls.push(call);
     return call;
   };
@@ -88,6 +89,8 @@ export async function* chatEvents(events: AsyncIterable<SseEvent>, o: Answering)
       call.growing.delta({ type: 'input_json_delta', partial_json: JSON.stringify(args) });
     } else if (typeof args === 'string') {
       call.args += args;
+      const last = args.trimEnd().at(-1);
+      if (last !== undefined) call.mayEnd = last === '}' || last === '"';
       call.growing.delta({ type: 'input_json_delta', partial_json: args });
     } else odd.add('odd_field', `the input of a call is ${shown(args)} where text is due; it was skipped`);
   };

@@ -1,5 +1,5 @@
 /** How a server refuses, as a fault by name with the numbers that it gives. */
-import { countOf, isRecord, retryAfter, textOf, waits } from 'tappet/kit';
+import { countOf, isRecord, plainWords, retryAfter, textOf, waits } from 'tappet/kit';
 import type { FaultKind, ModelFault } from 'tappet/schemas';
 import type { Failing } from './stream.ts';
 
@@ -8,7 +8,7 @@ export interface Refusal { readonly status: number | undefined; readonly message
 
 export function refusalOf(status: number, headers: Readonly<Record<string, string>>, text: string): Refusal {
   let body: unknown;
-  try { body = JSON.parse(text); } catch { return refusalIn({ message: plain(text) }, status, headers); }
+  try { body = JSON.parse(text); } catch { return refusalIn({ message: plainWords(text) }, status, headers); }
   if (Array.isArray(body)) body = body[0];
   const inner = isRecord(body) ? body.error ?? body : body;
   return refusalIn(inner, status, headers);
@@ -33,7 +33,6 @@ const located = (detail: unknown): string | undefined => {
   const first: unknown = Array.isArray(detail) ? detail[0] : undefined;
   return isRecord(first) && Array.isArray(first.loc) ? first.loc.filter((l) => l !== 'body').join('.') : undefined;
 };
-const plain = (text: string): string => text.replace(/<(style|script)[\s\S]*?<\/\1>/gi, ' ').replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ').trim().slice(0, 300);
 
 const tokens = (text: string | undefined): number | undefined => (text === undefined ? undefined : Number(text.replace(/[,_ ]/g, '')));
 const LIMITS = [/maximum context length (?:is|of) ([\d,]+)/i, /context (?:size|window|length)[^\d]{0,40}?([\d,]{3,}) tokens/i, /> ([\d,]+) maximum/i, /\bLimit:? ([\d,]+)/];

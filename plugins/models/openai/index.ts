@@ -10,13 +10,14 @@ import { MODELS, UNKNOWN, UNKNOWN_LOCAL } from './table.ts';
 export default definePlugin({
   name: 'models/openai',
   api: 1,
-  apply({ registries, settings, env, own, log }) {
+  apply({ registries, settings, services, env, own, log }) {
     const closers: (() => void)[] = [];
     const servers = (): readonly Server[] => serversOf(settings.get(), env, (path) => settings.origin(path));
     const make = (server: Server): ModelProvider => {
       const vendors = server.name === 'openai';
       const unknown = vendors || server.vendor ? UNKNOWN : UNKNOWN_LOCAL;
-      const { provider, close } = providerFor(server, mergeModels(server.name, vendors ? MODELS : [], settings.get().models, unknown), unknown, env);
+      const models = mergeModels(server.name, vendors ? MODELS : [], settings.get().models, unknown);
+      const { provider, close } = providerFor({ server, models, unknown, env, keys: () => services.get('keys') });
       // One of before a change may still be answering.
       closers.push(close);
       return provider;

@@ -1,8 +1,8 @@
 /** A provider for one server: requests from cached parts, a second try without what the server refuses, answers as events. */
 import { faultError, messageOf } from 'tappet/kernel';
-import { callIdsIn, clientOptions, countOf, createHttpClient, findModel, isRecord, keySource, transportFault, wireJson } from 'tappet/kit';
-import type { HttpAnswer, SseEvent } from 'tappet/kit';
-import type { EncodedMessage, ModelEvent, ModelInfo, ModelProvider, ModelRequest, NormalizedMessage, ToolSpec } from 'tappet/schemas';
+import { callIdsIn, clientOptions, countOf, createHttpClient, findModel, isRecord, plainWords, providerAccess, shownUrl, transportFault, wireJson } from 'tappet/kit';
+import type { FoundKey, HttpAnswer, SseEvent } from 'tappet/kit';
+import type { EncodedMessage, KeyStore, ModelEvent, ModelInfo, ModelProvider, ModelRequest, NormalizedMessage, ToolSpec } from 'tappet/schemas';
 import { chatEvents, wholeCompletion } from './chat.ts';
 import { chatFrame, chatMessagesOf } from './chat-request.ts';
 import { mannerKey } from './content.ts';
@@ -21,11 +21,20 @@ import type { Answering, Failing } from './stream.ts';
 const PROBE_MS = 2_000;
 const COMMA = Buffer.from(',');
 
-export function providerFor(server: Server, models: readonly ModelInfo[], unknown: Omit<ModelInfo, 'id'>, env: Readonly<Record<string, string | undefined>>): { readonly provider: ModelProvider; close(): void } {
+export interface ProviderParts {
+  readonly server: Server;
+  readonly models: readonly ModelInfo[];
+  /** What is taken of a model that no table knows. */
+  readonly unknown: Omit<ModelInfo, 'id'>;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  keys(): KeyStore | undefined;
+}
+export function providerFor({ server, models, unknown, env, keys }: ProviderParts): { readonly provider: ModelProvider; close(): void } {
   const { name, wire } = server;
   const client = createHttpClient(clientOptions({ provider: name, settings: server.settings, baseUrl: server.baseUrl, env, headers: server.headers }));
-  const key = keySource(server.settings, env, server.keys);
+  const access = providerAccess({ provider: name, settings: server.settings, env, keys, needed: server.keyNeeded });
   const home: Manner = { images: true, documents: server.vendor || name === 'openai', shortIds: false, reasoning: wire === 'responses' };
+  const at = shownUrl(server.baseUrl);
   let served: readonly ModelInfo[] = [];
 
   /** What each model's server was found to refuse. */
@@ -59,20 +68,17 @@ export function providerFor(server: Server, models: readonly ModelInfo[], unknow
     ...unknown, ...(server.vendor && /^(?:o\d|gpt-(?:[5-9]|\d\d))/.test(model) ? { can: [...unknown.can ?? [], 'thinking', 'effort'] } : {}), ...findModel(models, model.replace(/-\d{4}-\d{2}-\d{2}$/, '')), id: model,
   };
 
-  /** A key among the configured headers counts before any other. */
-  const ownKey = Object.keys(server.settings?.headers ?? {}).some((h) => /^(?:authorization|api-key)$/i.test(h));
-  let secret: string | null = null;
   /** Some servers repeat the key in their complaints. */
-  const fail = (fault: Failing, model: string, cause?: unknown): Error => faultError({ provider: name, model, ...fault, message: hidden(fault.message, secret) }, cause);
+  const fail = (fault: Failing, model: string, cause?: unknown): Error => faultError({ provider: name, model, ...fault, message: access.hide(fault.message) }, cause);
   const asOurs = (e: unknown): unknown => {
     const fault = transportFault(e);
-    return fault === null ? e : faultError(fault, e);
+    return fault === null ? e : fail(fault, fault.model, e);
   };
-  const authorised = async (model: string): Promise<Record<string, string>> => {
-    if (ownKey) return {};
-    try { secret = await key.get(); } catch (e) { throw fail(failed('auth', messageOf(e), false), model, e); }
-    if (secret === null && server.keyNeeded) throw fail(failed('auth', key.missing() ?? `there is no key for ${name}`, false), model);
-    return secret === null ? {} : server.azure === null ? { authorization: `Bearer ${secret}` } : { 'api-key': secret };
+  const authorised = async (model: string, signal: AbortSignal): Promise<{ readonly shown: FoundKey | null; readonly headers: Readonly<Record<string, string>> }> => {
+    const key = await access.key(signal);
+    if ('fault' in key) throw fail(key.fault, model);
+    const shown = key.found;
+    return { shown, headers: shown === null ? {} : server.azure === null ? { authorization: `Bearer ${shown.key}` } : { 'api-key': shown.key } };
   };
   const pathOf = (model: string): string => endpoint(server, wire === 'responses' ? 'responses' : 'chat/completions', model);
 
@@ -108,8 +114,9 @@ export function providerFor(server: Server, models: readonly ModelInfo[], unknow
     for (;;) {
       const made = frame(request, info, without);
       const manner = mannerOf(info, without);
+      const { shown, headers } = await authorised(info.id, signal);
       answer = await client.stream({
-        path: pathOf(info.id), headers: { ...await authorised(info.id), 'content-type': 'application/json', accept: 'text/event-stream' },
+        path: pathOf(info.id), headers: { ...headers, 'content-type': 'application/json', accept: 'text/event-stream' },
         body: bodyOf(made, request, manner), signal, model: info.id, isPing: (e) => e.event === 'ping' || e.event === 'keepalive',
       });
       if (answer.status >= 200 && answer.status < 300) break;
@@ -117,10 +124,11 @@ export function providerFor(server: Server, models: readonly ModelInfo[], unknow
       const sent = (manner.images || manner.documents) && request.messages.some(({ message }) => hasFiles(message)) ? new Set([...made.fields, 'files']) : made.fields;
       const rule = reliefFor(refusal, sent, tried);
       if (rule === null) {
-        if (answer.status === 401) key.forget();
-        if (answer.status !== 401 || askedAgain || server.settings?.keyHelper === undefined) throw fail(faultFor(refusal), info.id);
-        askedAgain = true;
-        continue;
+        if (answer.status === 401 && !askedAgain && await access.another(shown, signal)) {
+          askedAgain = true;
+          continue;
+        }
+        throw fail(faultFor(refusal), info.id);
       }
       tried.add(rule.relief);
       if (rule.relief === 'stale_reasoning') for (const { message } of request.messages) stale.add(message);
@@ -136,15 +144,14 @@ export function providerFor(server: Server, models: readonly ModelInfo[], unknow
       failAs: (error) => fail(faultFor(refusalIn(error, undefined, answer.headers)), info.id),
     };
     const kind = answer.headers['content-type'] ?? '';
-    if (/text\/html/i.test(kind)) throw context.fail(failed('connection', `what answers at ${server.baseUrl} is a web page and no model: check the base URL`, false));
+    if (/text\/html/i.test(kind)) throw context.fail(failed('connection', `what answers at ${at} is a web page and no model: check the base URL (it says "${plainWords(await answer.text())}")`, false));
     const events = /application\/json/i.test(kind) ? whole(answer, context) : answer.events;
     yield* wire === 'responses' ? responsesEvents(events, context) : chatEvents(events, context);
   }
 
   async function* whole(answer: HttpAnswer, o: Answering): AsyncGenerator<SseEvent, void, void> {
-    const text = await answer.text(Number.MAX_SAFE_INTEGER);
-    let body: unknown;
-    try { body = JSON.parse(text); } catch { throw o.fail(failed('broken_stream', 'the answer is neither a stream nor JSON', true)); }
+    const body = await answer.json();
+    if (body === undefined) throw o.fail(failed('broken_stream', 'the answer is neither a stream nor JSON', true));
     yield* wire === 'responses' ? wholeResponse(body) : wholeCompletion(body);
   }
 
@@ -152,17 +159,15 @@ export function providerFor(server: Server, models: readonly ModelInfo[], unknow
     name,
     models: () => [...models, ...served.filter((m) => findModel(models, m.id) === undefined)],
     async available() {
-      if (server.keyNeeded && !ownKey) {
-        const missing = key.missing();
-        if (missing !== null) return missing;
-      }
-      if (!server.loopback) return null;
+      const missing = await access.missing();
+      if (missing !== null || !server.loopback) return missing;
+      const signal = AbortSignal.timeout(PROBE_MS);
       try {
-        const { status, body } = await client.json({ method: 'GET', path: endpoint(server, 'models', ''), headers: await authorised(''), signal: AbortSignal.timeout(PROBE_MS), model: '' });
+        const { status, body } = await client.json({ method: 'GET', path: endpoint(server, 'models', ''), headers: (await authorised('', signal)).headers, signal, model: '' });
         if (status < 300) served = servedModels(body, unknown);
-        return status === 401 || status === 403 ? `the server at ${server.baseUrl} refuses the key` : null;
+        return status === 401 || status === 403 ? `the server at ${at} refuses the key` : null;
       } catch (e) {
-        return `no server answers at ${server.baseUrl} (${messageOf(e)})`;
+        return `no server answers at ${at} (${signal.aborted ? `nothing came in ${PROBE_MS / 1000} s` : messageOf(e)})`;
       }
     },
     encode(message) {
@@ -186,10 +191,11 @@ export function providerFor(server: Server, models: readonly ModelInfo[], unknow
         const without = new Set<Relief>([...(learnt.get(info.id) ?? []), 'stream', 'store', 'prompt_cache_key', 'max_tokens', 'encrypted', 'summary']);
         try {
           const { status, headers, text, body } = await client.json({
-            path: endpoint(server, 'responses/input_tokens', info.id), headers: { ...await authorised(info.id), 'content-type': 'application/json' },
+            path: endpoint(server, 'responses/input_tokens', info.id), headers: { ...(await authorised(info.id, signal)).headers, 'content-type': 'application/json' },
             body: bodyOf(frame(request, info, without), request, mannerOf(info, without)), signal, model: info.id,
           });
-          if (status >= 300 || !isRecord(body)) throw fail(faultFor(refusalOf(status, headers, text)), info.id);
+          if (status >= 300) throw fail(faultFor(refusalOf(status, headers, text)), info.id);
+          if (!isRecord(body) || typeof body.input_tokens !== 'number') throw fail(failed('server_error', 'the server gave no number of tokens', false), info.id);
           return countOf(body.input_tokens);
         } catch (e) {
           throw asOurs(e);
@@ -199,8 +205,6 @@ export function providerFor(server: Server, models: readonly ModelInfo[], unknow
   };
   return { provider, close: () => client.close() };
 }
-
-const hidden = (text: string, secret: string | null): string => (secret === null || secret.length < 6 ? text : text.replaceAll(secret, '…'));
 
 const hasFiles = (message: NormalizedMessage): boolean => message.content.some((b) => b.type === 'image' || b.type === 'document' || (b.type === 'tool_result' && typeof b.content !== 'string' && b.content.some((c) => c.type !== 'text')));
 

@@ -1,5 +1,6 @@
 /** What the configuration says of one server that speaks OpenAI's language: where it is, which wire, how it is asked. */
 import { TappetError } from 'tappet/kernel';
+import { keyVariables } from 'tappet/kit';
 import type { Origin, ProviderSettings, Settings } from 'tappet/schemas';
 import { KNOWN_SERVERS } from './table.ts';
 
@@ -14,8 +15,6 @@ export interface Server {
   readonly vendor: boolean;
   readonly loopback: boolean;
   readonly azure: { readonly deployment: string | undefined; readonly apiVersion: string | undefined } | null;
-  /** Names of environment variables that may hold the key. */
-  readonly keys: readonly string[];
   readonly keyNeeded: boolean;
   readonly headers: Readonly<Record<string, string>>;
   /** More fields for the body of each request. */
@@ -50,7 +49,7 @@ function serverOf(name: string, settings: ProviderSettings | undefined, env: Rea
   const known = KNOWN_SERVERS[name];
   const given = settings?.baseUrl ?? (name === 'openai' ? env.OPENAI_BASE_URL?.trim() || VENDOR_URL : known?.baseUrl);
   if (given === undefined) throw wrong('baseUrl', 'it must be said where this server is, for example http://127.0.0.1:8000/v1');
-  if (!/^https?:\/\//.test(given) || !URL.canParse(given)) throw wrong('baseUrl', `this is no http or https address: ${given}`);
+  if (!/^https?:\/\//.test(given) || !URL.canParse(given)) throw wrong('baseUrl', `this is no http or https address${settings?.baseUrl === undefined ? ' (it comes from OPENAI_BASE_URL)' : ''}`);
   const url = new URL(given);
   const azure = options.azure === undefined ? null : object('azure', options.azure === true ? {} : options.azure);
   const apiVersion = text('azure.apiVersion', azure?.apiVersion);
@@ -65,8 +64,7 @@ function serverOf(name: string, settings: ProviderSettings | undefined, env: Rea
   return {
     name, settings, baseUrl: url.href.replace(/\/+$/, ''), wire, vendor, loopback,
     azure: azure === null ? null : { deployment: text('azure.deployment', azure.deployment), apiVersion },
-    keys: azure !== null ? ['AZURE_OPENAI_API_KEY', 'OPENAI_API_KEY'] : name === 'openai' ? ['OPENAI_API_KEY'] : known?.keys ?? [],
-    keyNeeded: settings?.apiKeyEnv !== undefined || (!loopback && (vendor || name === 'openai' || (known?.keys?.length ?? 0) > 0)),
+    keyNeeded: settings?.apiKeyEnv !== undefined || (!loopback && (vendor || keyVariables(name, settings).length > 0)),
     headers: {
       ...(organization === undefined ? {} : { 'openai-organization': organization }),
       ...(project === undefined ? {} : { 'openai-project': project }),

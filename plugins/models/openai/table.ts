@@ -40,13 +40,13 @@ export const UNKNOWN = { contextWindow: 128_000, maxOutputTokens: 16_384, can: [
 export const UNKNOWN_LOCAL = { contextWindow: 32_768, maxOutputTokens: 8_192, can: ['tools', 'images'] } as const satisfies Partial<ModelInfo>;
 
 /** Servers that speak the vendor's language, where they usually are. */
-export const KNOWN_SERVERS: Readonly<Record<string, { readonly baseUrl: string; readonly keys?: readonly string[] }>> = {
+export const KNOWN_SERVERS: Readonly<Record<string, { readonly baseUrl: string }>> = {
   ollama: { baseUrl: 'http://127.0.0.1:11434/v1' },
   lmstudio: { baseUrl: 'http://127.0.0.1:1234/v1' },
   vllm: { baseUrl: 'http://127.0.0.1:8000/v1' },
   llamacpp: { baseUrl: 'http://127.0.0.1:8080/v1' },
-  openrouter: { baseUrl: 'https://openrouter.ai/api/v1', keys: ['OPENROUTER_API_KEY'] },
-  groq: { baseUrl: 'https://api.groq.com/openai/v1', keys: ['GROQ_API_KEY'] },
-  mistral: { baseUrl: 'https://api.mistral.ai/v1', keys: ['MISTRAL_API_KEY'] },
-  deepseek: { baseUrl: 'https://api.deepseek.com/v1', keys: ['DEEPSEEK_API_KEY'] },
+  openrouter: { baseUrl: 'https://openrouter.ai/api/v1' },
+  groq: { baseUrl: 'https://api.groq.com/openai/v1' },
+  mistral: { baseUrl: 'https://api.mistral.ai/v1' },
+  deepseek: { baseUrl: 'https://api.deepseek.com/v1' },
 };
