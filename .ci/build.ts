@@ -141,7 +141,7 @@ function declarations(): void {
   // Declarations keep `.ts` in their imports; beside them lie `.d.ts` files, found by `.js`.
   for (const f of readdirSync(join(dist, 'types'), { recursive: true, encoding: 'utf8' })) {
     const file = join(dist, 'types', f);
-    if (f.startsWith('bench') || f.startsWith('.ci') || f.startsWith('examples') || f.endsWith('.test.d.ts') || f.startsWith('test/support') || f.startsWith('test/house')) { rmSync(file, { recursive: true, force: true }); continue; }
+    if (f.startsWith('bench') || f.startsWith('.ci') || f.startsWith('examples') || f.endsWith('.test.d.ts') || f.startsWith('test/house')) { rmSync(file, { recursive: true, force: true }); continue; }
     if (f.endsWith('.d.ts')) writeFileSync(file, readFileSync(file, 'utf8').replace(/((?:from|import\()\s*['"]\.{1,2}\/[^'"]+)\.ts(['"])/g, '$1.js$2'));
   }
 }

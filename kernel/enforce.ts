@@ -17,7 +17,7 @@ export function enforcePolicy(kernel: Kernel): void {
     if (r.state !== 'running') return r.state === 'off' ? 'switched off' : r.state;
     return r.from === 'tappet' || r.origin.layer === 'policy' ? null : `replaced by ${r.from}`;
   };
-  const blame = (name: string): { cause?: string } => { const r = reportOf(name); return r === undefined ? {} : { cause: r.state === 'failed' && r.error !== undefined ? r.error : `said at ${place(r.origin)} (${r.origin.layer})` }; };
+  const blame = (name: string): { cause?: string } => { const r = reportOf(name); return r === undefined ? {} : { cause: r.state !== 'running' && r.error !== undefined ? r.error : `said at ${place(r.origin)} (${r.origin.layer})` }; };
   const ours = config.sources.builtIn.value.plugins ?? {};
   for (const name of config.settings.bounds.plugins?.require ?? []) {
     // A name of ours means ours; any other is whoever policy lets come.

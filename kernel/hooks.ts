@@ -103,7 +103,7 @@ export interface TapOptions {
 export type Undo = () => void;
 export type TapFunction = (event: any, context: TapContext) => Awaitable<unknown>;
 type Tappable<E> = E extends Shape<infer I, infer O> ? { tap(o: string | TapOptions, fn: (event: I, context: TapContext) => Awaitable<([O] extends [void] ? void : O) | void>): Undo; tapPromise(o: string | TapOptions, fn: (event: I, context: TapContext) => Awaitable<([O] extends [void] ? void : O) | void>): Undo } : never;
-export type Hooks = { readonly [N in EventName]: Tappable<EventTable[N]> } & { readonly extension: (name: string) => Tappable<Shape<any, any>> };
+export type Hooks = { readonly [N in EventName]: Tappable<EventTable[N]> } & { /** An extension event that a plugin declares. */ readonly extension: (name: string) => { tap(o: string | TapOptions, fn: TapFunction): Undo; tapPromise(o: string | TapOptions, fn: TapFunction): Undo } };
 export type FireEvents = { readonly [N in EventName]?: (event: In<N>) => Promise<Folded<In<N>, Out<N>>> } & { readonly extension?: (name: string, event: EventBase) => Promise<Folded<any, any>> };
 
 /** What travels through a tapable hook: the folded state. */

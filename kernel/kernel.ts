@@ -8,6 +8,7 @@ import type { Env, Places } from './config/places.ts';
 import type { Shape } from './hooks.ts';
 import { createHookTable } from './guard.ts';
 import type { HookTable, TapRecord } from './guard.ts';
+import { chooseModel } from './models.ts';
 import { createRegistry } from './registry.ts';
 import type { Registry } from './registry.ts';
 
@@ -103,6 +104,7 @@ export function viewOf(kernel: Kernel, dryRun: KernelView['dryRun']): KernelView
     plugins: kernel.reports,
     registry: (name) => kernel.registries[name],
     service: (name) => kernel.services.get(name),
+    chooseModel: (wanted) => chooseModel(kernel, wanted),
     open: (o) => kernel.open(o),
     dryRun,
   };

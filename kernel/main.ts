@@ -104,7 +104,7 @@ const resolveSettings = (given: string | null, cwd: string): string | null => (g
 function pluginFiles(dir: string): string[] {
   if (!existsSync(dir)) throw new TappetError('E_USAGE', { message: `--plugin-dir: there is no folder ${dir}`, do: 'name a folder with plugins' });
   if (!statSync(dir).isDirectory() || existsSync(join(dir, 'package.json'))) return [dir];
-  return readdirSync(dir).filter((f) => /\.[cm]?[jt]s$/.test(f) && !/\.d\.[cm]?ts$/.test(f)).sort().map((f) => join(dir, f));
+  return readdirSync(dir).filter((f) => /\.[cm]?[jt]s$/.test(f) && !/\.(d|test)\.[cm]?[jt]s$/.test(f)).sort().map((f) => join(dir, f));
 }
 
 async function runBuiltIn(o: MainOptions, base: BootOptions, early: Early, name: string): Promise<number> {

@@ -42,8 +42,8 @@ export function splitList(text: string): string[] {
   let depth = 0;
   let part = '';
   for (const c of text) {
-    if (c === '(') depth++;
-    if (c === ')') depth = Math.max(0, depth - 1);
+    if ('([{'.includes(c)) depth++;
+    if (')]}'.includes(c)) depth = Math.max(0, depth - 1);
     if (depth === 0 && (c === '|' || c === ',')) { parts.push(part.trim()); part = ''; } else part += c;
   }
   parts.push(part.trim());

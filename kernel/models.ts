@@ -1,12 +1,11 @@
 /** Which model answers: a name of the configuration becomes a provider and an id; nothing configured becomes the first that can be used. */
-import type { ModelInfo, ModelProvider } from '../schemas/index.ts';
+import type { ModelChoice, ModelInfo, ModelProvider } from '../schemas/index.ts';
 import { nearest, TappetError } from './errors.ts';
 import type { Kernel } from './kernel.ts';
 
-export interface ChosenModel { readonly provider: ModelProvider; /** As the provider knows it. */ readonly id: string; /** `provider/id`. */ readonly name: string; readonly info: ModelInfo | undefined }
 
 /** @throws E_MODEL_UNKNOWN, E_MODEL_UNAVAILABLE */
-export async function chooseModel(kernel: Kernel, wanted: string | undefined, fallback?: string | undefined): Promise<ChosenModel> {
+export async function chooseModel(kernel: Kernel, wanted: string | undefined, fallback?: string | undefined): Promise<ModelChoice> {
   const first = await chooseOne(kernel, wanted);
   if (fallback === undefined || fallback === '') return first;
   const chain = kernel.registries.modelProviders.all().find((p) => p.chains === true);
@@ -15,7 +14,7 @@ export async function chooseModel(kernel: Kernel, wanted: string | undefined, fa
   return { provider: chain, id: [first, ...others].map((m) => m.name).join(','), name: first.name, info: first.info };
 }
 
-async function chooseOne(kernel: Kernel, wanted: string | undefined): Promise<ChosenModel> {
+async function chooseOne(kernel: Kernel, wanted: string | undefined): Promise<ModelChoice> {
   const providers = kernel.registries.modelProviders.all();
   if (wanted === undefined || wanted === 'default') {
     const first = await firstAvailable(providers);
@@ -49,11 +48,11 @@ async function firstAvailable(providers: readonly ModelProvider[]): Promise<Mode
   throw new TappetError('E_MODEL_UNAVAILABLE', { message: why.join('; ') || 'no provider is switched on' });
 }
 /** What is known of the model that answered, whichever provider of a chain it was. */
-export const infoOfAnswer = (kernel: Kernel, chosenFirst: ChosenModel, id: string): ModelInfo | undefined =>
+export const infoOfAnswer = (kernel: Kernel, chosenFirst: ModelChoice, id: string): ModelInfo | undefined =>
   chosenFirst.provider.chains !== true || chosenFirst.info?.id === id ? chosenFirst.info : kernel.registries.modelProviders.all().map((p) => p.models().find((m) => m.id === id)).find((m) => m !== undefined);
 const KINDS = { remote: 0, local: 1, 'stand-in': 2 } as const;
 const infoOf = (p: ModelProvider, word: string): ModelInfo | undefined => p.models().find((m) => m.id === word || m.aliases?.includes(word) === true);
-function chosen(provider: ModelProvider, word: string): ChosenModel {
+function chosen(provider: ModelProvider, word: string): ModelChoice {
   const info = infoOf(provider, word);
   const id = info?.id ?? word;
   return { provider, id, name: `${provider.name}/${id}`, info };

@@ -1,7 +1,7 @@
 /** The loop: prompt -> model -> calls -> ... -> answer. Why it goes round again is always one of five reasons, each bounded and written down. */
 import { randomUUID } from 'node:crypto';
 import type {
-  AssistantMessage, Block, EncodedMessage, Message, ModelEvent, NormalizedMessage, Problem, QueryParams, QueryState, RecoveryState, ToolUseBlock, ToolUseContext, Transition, TransitionReason, TurnEnd, TurnEndReason, Usage, Uuid,
+  AssistantMessage, Block, EncodedMessage, Message, ModelChoice, ModelEvent, NormalizedMessage, Problem, QueryParams, QueryState, RecoveryState, ToolUseBlock, ToolUseContext, Transition, TransitionReason, TurnEnd, TurnEndReason, Usage, Uuid,
 } from '../schemas/index.ts';
 import { addUsage, NO_USAGE } from '../schemas/message.ts';
 import { costOf } from './budget.ts';
@@ -10,7 +10,6 @@ import { failed, runCall } from './call.ts';
 import { createContext } from './context.ts';
 import type { Conversation } from './conversation.ts';
 import { asTappetError, faultError, faultOf, messageOf, printError } from './errors.ts';
-import type { ChosenModel } from './models.ts';
 import { chooseModel, infoOfAnswer } from './models.ts';
 import type { Normalizer } from './normalize.ts';
 import type { PromptSource } from './prompt.ts';
@@ -46,7 +45,7 @@ export async function runTurn(c: Conversation, o: TurnOptions): Promise<TurnEnd>
   const tally = { usage: NO_USAGE as Usage, cost: 0, rounds: 0, apiMs: 0, text: '', stopReason: null as string | null, denials: [] as TurnEnd['denials'][number][] };
   let cutRounds = 0;
   let stops = 0;
-  let model: ChosenModel | undefined;
+  let model: ModelChoice | undefined;
   let modelFor: string | undefined | null = null;
   let modelOverride: string | undefined;
   const toolUseContext = queryContext(c, o, o.wantedModel() ?? 'default');
@@ -189,7 +188,7 @@ export async function runTurn(c: Conversation, o: TurnOptions): Promise<TurnEnd>
 type Tally = { usage: Usage; cost: number; rounds: number; apiMs: number };
 
 /** One request and its answer. */
-function createRound(c: Conversation, o: TurnOptions, model: ChosenModel, state: QueryState, tally: Tally) {
+function createRound(c: Conversation, o: TurnOptions, model: ModelChoice, state: QueryState, tally: Tally) {
   const parentHolder: { line?: AssistantMessage } = {};
   const uses: ToolUseBlock[] = [];
   let reservation: { settle(usage: Usage, cost: number): void } | undefined;
@@ -341,7 +340,7 @@ async function runCalls(c: Conversation, o: TurnOptions, model: string, parent: 
 function queryContext(c: Conversation, o: TurnOptions, model: string): ToolUseContext {
   return createContext(c, { turnId: o.turnId, use: { type: 'tool_use', id: '', name: '', input: {} }, abort: new AbortController(), cwd: c.cwd(), model, readjudicate: async () => ({ behavior: 'deny', message: 'no call is being made' }) });
 }
-const brokenStream = (model: ChosenModel): unknown => faultError({ kind: 'broken_stream', message: 'the answer ended without its end', provider: model.provider.name, model: model.id, transient: true });
+const brokenStream = (model: ModelChoice): unknown => faultError({ kind: 'broken_stream', message: 'the answer ended without its end', provider: model.provider.name, model: model.id, transient: true });
 const tightest = (...numbers: readonly (number | undefined)[]): number | undefined => { const known = numbers.filter((n) => n !== undefined); return known.length === 0 ? undefined : Math.min(...known); };
 function hookNote(turnId: Uuid, text: string, source: string): Message {
   return { type: 'attachment', uuid: randomUUID(), timestamp: new Date().toISOString(), turnId, attachment: { kind: 'hook', text, source } };

@@ -6,7 +6,7 @@ import type { EventBody, SessionEvent } from './events.ts';
 import type { HookEvent, MomentName } from './hooks.ts';
 import type { Invocation } from './invocation.ts';
 import type { AssistantMessage, Block, CompactSummary, ImageBlock, DocumentBlock, Message, PromptSlot, SystemPromptBlock, TextBlock } from './message.ts';
-import type { ModelProvider } from './model.ts';
+import type { ModelInfo, ModelProvider } from './model.ts';
 import type { Layer, Origin } from './origin.ts';
 import type { Awaitable, Decision, JudgedCall, Match, MatchPlace, Opinion, PermissionResult, PermissionUpdate, Said, SourcedRule, Subject } from './permissions.ts';
 import type { Problem, QuerySettlement, QueryState, Transition, TurnEnd, Uuid } from './query.ts';
@@ -389,11 +389,15 @@ export interface ConfigView {
   grantTrust(): Promise<void>;
   revokeTrust(): Promise<void>;
 }
+/** Which model answers. `id` as the provider knows it, `name` as it is configured. */
+export interface ModelChoice { readonly provider: ModelProvider; readonly id: string; readonly name: string; readonly info: ModelInfo | undefined }
 export interface KernelView {
   readonly config: ConfigView;
   readonly plugins: readonly PluginReport[];
   registry<K extends RegistryName>(name: K): { all(): readonly RegistryItems[K][]; who(name: string): readonly RegistryEntry<RegistryItems[K]>[]; entries(): readonly RegistryEntry<RegistryItems[K]>[] };
   service<K extends keyof Services>(name: K): Services[K] | undefined;
+  /** As a session would choose; left out: where nothing is configured. @throws E_MODEL_UNKNOWN, E_MODEL_UNAVAILABLE */
+  chooseModel(wanted?: string): Promise<ModelChoice>;
   readonly open: Open;
   /** What would be said of a call, without making it: guards and mode, no hooks. */
   dryRun(tool: string, input: Readonly<Record<string, unknown>>, o: { cwd: string; mode?: string }): Promise<Decision & { readonly wouldAsk: boolean }>;

@@ -40,8 +40,8 @@ export interface HttpAnswer {
   readonly events: AsyncIterable<SseEvent>;
   /** The body, cut behind `cap` bytes (64 KiB: an error's text needs no more). */
   text(cap?: number): Promise<string>;
-  /** The body as JSON; `undefined` where it is none, or more than anybody means. */
-  json(): Promise<unknown>;
+  /** The body as JSON; `undefined` where it is none, or longer than `cap` bytes (64 MiB). */
+  json(cap?: number): Promise<unknown>;
 }
 export interface HttpClient {
   stream(o: HttpRequest): Promise<HttpAnswer>;
@@ -162,7 +162,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       headers: Object.fromEntries(Object.entries(answer.headers).map(([k, v]) => [k, Array.isArray(v) ? v.join(', ') : (v ?? '')])),
       events: { [Symbol.asyncIterator]: events },
       text: (cap = ERROR_TEXT_BYTES) => text(cap),
-      json: async () => parsed(await text(JSON_BYTES)),
+      json: async (cap = JSON_BYTES) => parsed(await text(cap)),
     };
   };
 

@@ -31,7 +31,7 @@ export default definePlugin({
     };
     registries.tools.add(defineTool<z.ZodType<Input>, Output>({
       name: 'Write',
-      description: 'Writes a whole file: makes it, with its folders, or replaces all that was in it. An existing file must have been read whole before and not have changed since. To change parts of a file, use Edit.',
+      description: 'Writes a whole file: makes it, with its folders, or replaces all that was in it. An existing file must have been read whole before and not have changed since.',
       inputSchema: input,
       subjects: async (args, { fs, cwd, home }) => judged.note(args, await pathSubject(fs, cwd, args.file_path, 'write', home)),
       matches: matchPath,
@@ -77,7 +77,7 @@ async function writeAt(path: string, real: string, given: string, context: ToolU
 function whyUnseen(path: string, old: FileRead, real: string, { readFileState }: ToolUseContext): string | null {
   const state = readFileState.get(real);
   if (state === undefined) return `${path} exists and has not been read yet. Read it first, then write`;
-  if (state.partial) return `only a part of ${path} has been read. Read all of it first, or change parts with Edit`;
+  if (state.partial) return `only a part of ${path} has been read. Read all of it first`;
   if (old.size !== state.size || (!old.cut && hashOf(old.bytes) !== state.hash)) return `${path} has been changed since it was read. Read it again, then write what takes the changes in`;
   return null;
 }

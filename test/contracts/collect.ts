@@ -2,7 +2,7 @@
 import { checkedSchema } from 'tappet/kernel';
 import type { Plugin, Scope } from 'tappet/kernel';
 import { REGISTRY_NAMES } from 'tappet/schemas';
-import type { Origin, RegistryItems, RegistryName, Settings } from 'tappet/schemas';
+import type { Origin, RegistryItems, RegistryName, Services, Settings } from 'tappet/schemas';
 
 export interface CollectOptions {
   /** The `with:` block of its entry. */
@@ -11,6 +11,8 @@ export interface CollectOptions {
   readonly settings?: Partial<Settings>;
   readonly origin?: (path: string) => Origin | null;
   readonly env?: Scope['env'];
+  /** What other plugins would provide. */
+  readonly services?: Partial<Services>;
 }
 export type Brought = { readonly [K in RegistryName]: readonly RegistryItems[K][] };
 
@@ -20,7 +22,7 @@ export const NO_SETTINGS: Settings = {
   earlyStart: true, effort: undefined, thinking: undefined, bounds: {},
 };
 
-/** Taps, services and sessions are not to be had here: a plugin that takes them is tested on a kernel. */
+/** Taps, services of its own and sessions are not to be had here: a plugin that takes them is tested on a kernel. */
 export async function collect(plugin: Plugin, o: CollectOptions = {}): Promise<Brought> {
   const brought = Object.fromEntries(Object.keys(REGISTRY_NAMES).map((kind) => [kind, [] as unknown[]]));
   const absent = (what: string) => (): never => { throw new Error(`${plugin.name} uses ${what}, which collect() has not`); };
@@ -36,7 +38,7 @@ export async function collect(plugin: Plugin, o: CollectOptions = {}): Promise<B
     settings: { get: () => ({ ...NO_SETTINGS, ...o.settings }), origin: (path: string) => o.origin?.(path) ?? null, watch: () => () => {} },
     hooks: new Proxy({}, { get: (_, event) => ({ tap: absent(`hooks.${String(event)}`), tapPromise: absent(`hooks.${String(event)}`) }) }),
     fire: {},
-    services: { provide: absent('services.provide'), get: () => undefined },
+    services: { provide: absent('services.provide'), get: (name: keyof Services) => o.services?.[name] },
     open: absent('open'),
     own: () => {},
     log: { info: () => {}, warn: () => {}, error: () => {} },

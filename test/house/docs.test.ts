@@ -8,14 +8,18 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { checkedSchema } from 'tappet/kernel';
 import type { CodeRow, Plugin } from 'tappet/kernel';
+import { crcHex } from 'tappet/kit';
 import { boot } from '../../kernel/boot.ts';
 import { sourceBuiltins } from '../../kernel/builtins.ts';
 import { checkLayer } from '../../kernel/config/check.ts';
 import { readConfigText } from '../../kernel/config/read.ts';
+import { LAWS } from '../../kernel/config/merge.ts';
 import { CODES } from '../../kernel/errors.ts';
 import { EVENTS, MOMENTS } from '../../kernel/hooks.ts';
 import { readScript } from '../../plugins/models/scripted/script.ts';
 import { spotOfYaml } from '../../plugins/models/scripted/spot.ts';
+import { limits, modelEntry, provider } from '../../schemas/config.ts';
+import { bounds } from '../../schemas/policy.ts';
 import { project } from '../support/project.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
@@ -142,6 +146,15 @@ function commandIn(line: string): string[] | null {
   return words;
 }
 
+test('lines of a session are as they would be written: whole, with their checksums', () => {
+  const lines = blocks.filter((b) => b.language === 'jsonl').flatMap((b) => b.text.trimEnd().split('\n').map((text) => ({ b, text })));
+  assert.ok(lines.length > 0);
+  for (const { b, text } of lines) {
+    const { crc } = JSON.parse(text) as { crc: string };
+    assert.equal(text.endsWith(`,"crc":"${crc}"}`) && crcHex(Buffer.from(text.slice(0, -`,"crc":"${crc}"}`.length)), '}'), crc, at(b));
+  }
+});
+
 test('every link between pages leads to a page, a file or a heading that is there', () => {
   const headings = new Map<string, ReadonlySet<string>>();
   const prose = (page: string): string => read(page).replace(/^(`{3,})[^\n]*\n[\s\S]*?^\1`*$/gm, '');
@@ -175,4 +188,32 @@ test('every error of the kernel and of the plugins has its heading, and no other
 test('every event has its heading', () => {
   const text = [...read('docs/events.md').matchAll(/^### (.+)$/gm)].flatMap((m) => m[1]!.split(', '));
   assert.deepEqual(text.sort(), [...Object.keys(EVENTS), ...Object.keys(MOMENTS)].sort());
+});
+
+test('every dependency is accounted for, with its version and its licence', () => {
+  const manifest = JSON.parse(read('package.json')) as { dependencies: Record<string, string>; devDependencies: Record<string, string> };
+  const rows = [...read('docs/dependencies.md').matchAll(/^\| ([@\w/-]+) \| (\d[\w.]*) \| ([^|]+) \|/gm)].map((m) => [m[1]!, m[2]!, m[3]!.trim()] as const);
+  const said = Object.fromEntries(rows.map(([name, version]) => [name, version]));
+  assert.deepEqual(Object.fromEntries(Object.entries(said).sort()), Object.fromEntries(Object.entries({ ...manifest.dependencies, ...manifest.devDependencies }).sort()));
+  for (const [name, , licence] of rows) assert.equal((JSON.parse(read(`node_modules/${name}/package.json`)) as { license: string }).license, licence, name);
+  // What runs is either installed with it or in the bundle, and is said to be.
+  const page = read('docs/dependencies.md');
+  const section = (title: string): string => page.slice(page.indexOf(`## ${title}`), page.indexOf('\n## ', page.indexOf(`## ${title}`) + 1));
+  const listed = (title: string): string[] => rows.map(([name]) => name).filter((name) => section(title).includes(`| ${name} |`));
+  assert.deepEqual(listed('Installed with it').sort(), Object.keys(manifest.dependencies).sort());
+  const sources = ['kernel', 'plugins', 'schemas'].flatMap((room) => readdirSync(join(root, room), { recursive: true, encoding: 'utf8' }).filter((f) => f.endsWith('.ts')).map((f) => read(join(room, f))));
+  const imported = new Set(sources.flatMap((text) => [...text.matchAll(/(?:from |import\()'((?:@[\w-]+\/)?[\w-]+)(?:\/[\w-]+)*'/g)].map((m) => m[1]!)).filter((name) => name !== 'tappet'));
+  assert.deepEqual([...imported].filter((name) => !(name in manifest.dependencies)).sort(), listed('In the bundle').sort());
+});
+
+test('every key of the configuration is explained, with its law', () => {
+  const page = read('docs/config.md');
+  const words = { replace: 'replace', byName: 'by name', union: 'union', strictest: 'strictest', none: '–' };
+  const table = page.slice(page.indexOf('## Every key'), page.indexOf('### Plugins'));
+  const told = Object.fromEntries([...table.matchAll(/^\| `([\w$]+)` \| [^|]+ \| ([^|]+) \|/gm)].map((m) => [m[1]!, m[2]!.trim()]));
+  assert.deepEqual(told, Object.fromEntries(Object.entries(LAWS).map(([key, law]) => [key, words[law]])));
+  const all = `${page}${read('docs/models.md')}`;
+  const shapes = { limits: limits(), provider: provider(), models: modelEntry(), bounds: bounds(), plugins: bounds().shape.plugins.unwrap() };
+  const silent = Object.entries(shapes).flatMap(([of, { shape }]) => Object.keys(shape).filter((key) => !new RegExp(`\`(?:\\w+\\.)?${key}(?:\\.\\w+)?\``).test(all)).map((key) => `${of}.${key}`));
+  assert.deepEqual(silent, []);
 });

@@ -22,6 +22,8 @@ const ROLES: Record<string, readonly string[]> = {
 /** Models that think as they see fit and take no budget; of these, those that cannot do otherwise; those that bind their thoughts to what stands before them. */
 const ADAPTIVE_ONLY = /^claude-(?:opus-(?:4-[78]|5)|sonnet-5|haiku-5|fable|mythos)/;
 const ALWAYS = /^claude-(?:opus-5-5|fable|mythos)/;
+/** It thinks between its calls at least. */
+const BETWEEN_TOOLS = /^claude-sonnet-5-5/;
 const MANUAL_ONLY = /^claude-(?:3|opus-4-(?:[015]|2025)|sonnet-4-(?:[05]|2025)|haiku-4)/;
 const NO_FORCE = /^claude-(?:opus-5-5|sonnet-5-5|fable-5-1|mythos-5-1)/;
 
@@ -111,8 +113,12 @@ function checkThinking(body: Json, betas: string): void {
     if (body.max_tokens !== undefined && Number(thinking.budget_tokens) >= Number(body.max_tokens)) breach('`max_tokens` must be greater than `thinking.budget_tokens`.');
   } else if (type === 'adaptive') {
     if (MANUAL_ONLY.test(model)) breach('adaptive thinking is not supported on this model');
-  } else if (type === 'disabled') {
-    if (ALWAYS.test(model)) breach('"thinking.type.disabled" is not supported for this model.');
+  } else if (type === 'disabled' || type === 'between_tools') {
+    if (ALWAYS.test(model)) breach(`"thinking.type.${type}" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.`);
+    if (type === 'disabled' && BETWEEN_TOOLS.test(model)) breach('"thinking.type.disabled" is not supported for this model. Use "thinking.type.between_tools" instead.');
+    if (type === 'between_tools' && !BETWEEN_TOOLS.test(model)) breach("thinking: Input tag 'between_tools' is not supported for this model");
+    if (Object.keys(thinking).length > 1) breach(`thinking.${type}: Extra inputs are not permitted`);
+    if (isObject(output) && ['xhigh', 'max'].includes(String(output.effort)) && /^claude-(?:opus|sonnet|haiku)-5/.test(model)) breach(`"thinking.type.${type}" is not supported at effort ${String(output.effort)}`);
   } else breach(`thinking: Input tag '${type}' found using 'type' does not match any of the expected tags`);
   if (forced && type === 'enabled') breach('Thinking may not be enabled when tool_choice forces tool use.');
 }

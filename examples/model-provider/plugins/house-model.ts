@@ -4,9 +4,9 @@
  * and answers `{ text, calls: [{ name, input }], tokens: { in, out } }`, in one piece. Servers that stream want more care: plugins/models of Tappet itself show it.
  */
 import { randomUUID } from 'node:crypto';
-import { definePlugin, faultError, messageOf } from 'tappet/kernel';
-import type { Block, FaultKind, ModelEvent, ModelInfo, ModelProvider, ModelRequest, NormalizedMessage, Scope } from 'tappet/kernel';
-import { blockEvents, clientOptions, countOf, createHttpClient, isRecord, mergeModels, providerKey, retryAfter, textOf, transportFault } from 'tappet/kit';
+import { definePlugin, faultError } from 'tappet/kernel';
+import type { Block, FaultKind, ModelEvent, ModelFault, ModelInfo, ModelProvider, ModelRequest, NormalizedMessage, Scope } from 'tappet/kernel';
+import { blockEvents, clientOptions, countOf, createHttpClient, isRecord, mergeModels, providerAccess, retryAfter, textOf, transportFault } from 'tappet/kit';
 
 const NAME = 'house';
 /** What is true of a model that nobody described. The loop needs it to know when a conversation gets too long. */
@@ -27,23 +27,28 @@ function createProvider({ settings, env, services }: Scope): { readonly provider
   // How it is reached stands under `providers.house`: address, key, proxy, certificates, times. The kit's client honours all of it.
   const said = settings.get().providers[NAME];
   const http = createHttpClient(clientOptions({ provider: NAME, settings: said, baseUrl: said?.baseUrl ?? 'http://127.0.0.1:9999', env }));
-  const key = providerKey({ provider: NAME, settings: said, env, keys: () => services.get('keys') });
+  // The key: a variable, a helper's output, what `tappet login house` stored. Asked for anew with each request, never held here.
+  const access = providerAccess({ provider: NAME, settings: said, env, needed: true, keys: () => services.get('keys') });
 
   async function* stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelEvent, void, void> {
-    const fail = (kind: FaultKind, message: string, more: object = {}) => faultError({ kind, message, provider: NAME, model: request.model, transient: kind === 'rate_limit' || kind === 'server_error', ...more });
+    // A named fault lets the loop, and `models/fallback`, decide what to do; an unnamed one ends the turn. The key must stand in none.
+    const fail = (fault: Omit<ModelFault, 'provider' | 'model'>, cause?: unknown): Error => faultError({ provider: NAME, model: request.model, ...fault, message: access.hide(fault.message) }, cause);
     try {
-      const found = await key.get().catch((e: unknown) => { throw fail('auth', messageOf(e)); });
-      if (found === null) throw fail('auth', (await key.missing()) ?? 'there is no key');
-      const { status, headers, text, body } = await http.json({
-        path: '/answer', headers: { authorization: `Bearer ${found.key}`, 'content-type': 'application/json' }, body: bodyOf(request), signal, model: request.model,
-      });
-      // A named fault lets the loop, and `models/fallback`, decide what to do; an unnamed one ends the turn. The key must stand in none.
-      if (status === 401 || status === 403) key.forget();
-      if (status !== 200) throw fail(kindOf(status), (textOf(isRecord(body) ? body.error : undefined) ?? text.slice(0, 300)).replaceAll(found.key, '…'), { status, ...retryAfter(headers) });
-      yield* eventsOf(body, request.model, (message) => fail('broken_stream', message));
+      for (let again = false; ; again = true) {
+        const key = await access.key(signal);
+        if ('fault' in key) throw fail(key.fault);
+        const { status, headers, text, body } = await http.json({
+          path: '/answer', headers: { 'content-type': 'application/json', ...(key.found === null ? {} : { authorization: `Bearer ${key.found.key}` }) }, body: bodyOf(request), signal, model: request.model,
+        });
+        if (status === 200) { yield* eventsOf(body, request.model, (message) => fail({ kind: 'broken_stream', message, transient: true })); return; }
+        const kind = kindOf(status);
+        // A helper may have a newer key by now.
+        if (kind === 'auth' && !again && await access.another(key.found, signal)) continue;
+        throw fail({ kind, message: textOf(isRecord(body) ? body.error : undefined) ?? text.slice(0, 300), transient: kind === 'rate_limit' || kind === 'server_error', status, ...retryAfter(headers) });
+      }
     } catch (e) {
       const fault = transportFault(e);
-      throw fault === null ? e : faultError(fault, e);
+      throw fault === null ? e : fail(fault, e);
     }
   }
 
@@ -53,7 +58,7 @@ function createProvider({ settings, env, services }: Scope): { readonly provider
       name: NAME,
       models: () => mergeModels(NAME, [{ id: 'house-1', aliases: ['house'], ...UNKNOWN, prices: { input: 0.5, output: 2 } }], settings.get().models, UNKNOWN),
       // Why it cannot be used as things are. Where no model is configured the first provider that says `null` answers.
-      available: () => key.missing(),
+      available: () => access.missing(),
       // Called once for each message; the loop keeps the bytes. What must be made anew for every request stays out of it.
       encode: (message) => Buffer.from(JSON.stringify({ role: message.role, parts: partsOf(message) })),
       stream,

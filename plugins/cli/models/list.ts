@@ -4,11 +4,21 @@ import { messageOf } from 'tappet/kernel';
 import { columns, jsonText, keyVariables, shownFile, shownPlace } from 'tappet/kit';
 import type { Reader } from 'tappet/kit';
 import type { KernelView, ModelInfo, ModelProvider, Origin, SubcommandContext } from 'tappet/schemas';
-import { chooseModel, firstUsable, nameOf, whyNotOnce } from './choose.ts';
-import type { WhyNot } from './choose.ts';
 
 interface Row { readonly name: string; readonly plugin: string | null; readonly usable: boolean; readonly why: string | null; /** Where the key was found, or what went wrong with it. */ readonly key: string | null; readonly models: readonly ModelInfo[] }
 interface Answers { readonly configured: { readonly said: string; readonly origin: Origin | null; readonly model: string | null; readonly why: string | null } | null; readonly unconfigured: string | null }
+
+/** Why a provider cannot be used; `null`: it can. */
+type WhyNot = (provider: ModelProvider) => Promise<string | null>;
+/** Asks each provider once: the answer may cost a look at a server. */
+function whyNotOnce(): WhyNot {
+  const known = new Map<ModelProvider, Promise<string | null>>();
+  return (provider) => {
+    const asked = known.get(provider) ?? provider.available().catch((e: unknown) => messageOf(e));
+    known.set(provider, asked);
+    return asked;
+  };
+}
 
 export async function listModels(c: SubcommandContext, home: string): Promise<number> {
   const kernel = c.kernel!;
@@ -40,14 +50,13 @@ async function keyOf({ config, service }: KernelView, provider: string): Promise
 }
 
 async function answersOf(kernel: KernelView, whyNot: WhyNot): Promise<Answers> {
-  const first = await firstUsable(kernel.registry('modelProviders').all(), whyNot);
-  const unconfigured = first === null ? null : nameOf(first);
+  const unconfigured = await kernel.chooseModel().then((m) => m.name, () => null);
   const said = kernel.config.settings.model;
   if (said === undefined) return { configured: null, unconfigured };
   const origin = kernel.config.chain('model').find((l) => l.status === 'counts')?.origin ?? null;
   try {
-    const choice = await chooseModel(kernel, said, whyNot);
-    return { configured: { said, origin, model: nameOf(choice), why: await whyNot(choice.provider) }, unconfigured };
+    const choice = await kernel.chooseModel(said);
+    return { configured: { said, origin, model: choice.name, why: await whyNot(choice.provider) }, unconfigured };
   } catch (e) {
     return { configured: { said, origin, model: null, why: messageOf(e) }, unconfigured };
   }

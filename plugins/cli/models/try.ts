@@ -1,10 +1,8 @@
 /** One tiny real request: how long until the first byte, what came, what it took; or the fault by its name and what to do. */
 import { randomUUID } from 'node:crypto';
-import { faultOf } from 'tappet/kernel';
+import { faultOf, messageOf } from 'tappet/kernel';
 import { cleanLine, columns, jsonText, keyVariables, SIGNAL_EXITS } from 'tappet/kit';
-import type { FaultKind, ModelFault, ModelRequest, NormalizedMessage, SubcommandContext, Usage } from 'tappet/schemas';
-import { chooseModel, nameOf, whyNotOnce } from './choose.ts';
-import type { Choice } from './choose.ts';
+import type { FaultKind, ModelChoice, ModelFault, ModelRequest, NormalizedMessage, SubcommandContext, Usage } from 'tappet/schemas';
 
 const PROMPT = 'Answer with the one word "ok".';
 /** A limit and no wish: models that think first need some. */
@@ -40,10 +38,9 @@ type Tried = ({ readonly ok: true } & Answer) | { readonly ok: false; readonly f
 
 export async function tryModel(c: SubcommandContext): Promise<number> {
   const kernel = c.kernel!;
-  const whyNot = whyNotOnce();
-  const choice = await chooseModel(kernel, c.args[0] ?? kernel.config.settings.model, whyNot);
-  const model = nameOf(choice);
-  const why = await whyNot(choice.provider);
+  const choice = await kernel.chooseModel(c.args[0] ?? kernel.config.settings.model);
+  const model = choice.name;
+  const why = await choice.provider.available().catch((e: unknown) => messageOf(e));
   if (why !== null) return report(c, model, unusable(c, choice, why), 4);
 
   const stop = new AbortController();
@@ -61,7 +58,7 @@ export async function tryModel(c: SubcommandContext): Promise<number> {
   }
 }
 
-async function request({ provider, id, info }: Choice, signal: AbortSignal): Promise<Answer> {
+async function request({ provider, id, info }: ModelChoice, signal: AbortSignal): Promise<Answer> {
   const message: NormalizedMessage = { role: 'user', content: [{ type: 'text', text: PROMPT }] };
   const asked: ModelRequest = {
     model: id, system: [], messages: [{ message, bytes: provider.encode(message) }], tools: [], maxOutputTokens: Math.min(MOST_TOKENS, info?.maxOutputTokens ?? MOST_TOKENS), sessionId: randomUUID(), turnId: randomUUID(),
@@ -83,7 +80,7 @@ async function request({ provider, id, info }: Choice, signal: AbortSignal): Pro
   return { firstByteMs: Math.round(firstByteMs ?? totalMs), totalMs: Math.round(totalMs), answer, stopReason, usage, notices };
 }
 
-function unusable({ config }: SubcommandContext, { provider: { name } }: Choice, why: string): Tried {
+function unusable({ config }: SubcommandContext, { provider: { name } }: ModelChoice, why: string): Tried {
   const names = keyVariables(name, config.settings.providers[name]);
   return { ok: false, fault: { kind: 'unusable', message: why }, do: names.length === 0 ? 'mend what is named here, or take another model' : `store a key (\`tappet login ${name}\`), or set ${names[0]}` };
 }

@@ -35,14 +35,12 @@ export function bodyOf(o: BodyOptions): Body {
   const choice = choiceOf(o, notices);
   const forced = choice?.type === 'any' || choice?.type === 'tool';
   const { thinking, maxTokens } = thinkingFor(o, max, forced, notices);
-  const effort = request.effort !== undefined && !without.has('effort') ? request.effort : undefined;
-  const fits = effort === undefined || (info.can?.includes('effort') ?? true);
-  if (!fits) notices.push(`${o.model} takes no effort; it was left out`);
+  const effort = effortFor(o, thinking, notices);
   const head = {
     model: o.model,
     ...(counting === true ? {} : { max_tokens: maxTokens, stream: true, metadata: { user_id: request.sessionId } }),
     ...(thinking === undefined ? {} : { thinking }),
-    ...(effort !== undefined && fits ? { output_config: { effort } } : {}),
+    ...(effort === undefined ? {} : { output_config: { effort } }),
     ...(choice === undefined ? {} : { tool_choice: choice }),
     ...(system.blocks.length === 0 ? {} : { system: system.blocks }),
   };
@@ -90,19 +88,24 @@ function choiceOf({ request, model, without }: BodyOptions, notices: string[]): 
   return wish === 'any' ? { type: 'any' } : { type: 'tool', name: wish.name };
 }
 
-type ThinkingField = { readonly type: 'enabled' | 'adaptive' | 'disabled'; readonly [more: string]: unknown };
+type ThinkingField = { readonly type: 'enabled' | 'adaptive' | 'disabled' | 'between_tools'; readonly [more: string]: unknown };
 /** The wish in the form that the model takes. Thoughts are asked for in words: newer models keep them to themselves otherwise. */
 function thinkingFor(o: BodyOptions, max: number, forced: boolean, notices: string[]): { readonly thinking: ThinkingField | undefined; readonly maxTokens: number } {
   const { request: { thinking: wish }, model, without, info } = o;
-  const { form, byDefault, bound } = thinkingOf(model);
+  const { form, byDefault, off, bound } = thinkingOf(model);
   const none = { thinking: undefined, maxTokens: max };
   if (without.has('thinking')) return none;
-  if (forced && form !== 'any') return byDefault ? { thinking: { type: 'disabled' }, maxTokens: max } : none;
-  const adaptive = (): ThinkingField => ({
-    type: 'adaptive', ...(without.has('display') || form === 'any' ? {} : { display: 'summarized' }),
+  if (forced && form !== 'any') return byDefault && off !== null ? { thinking: { type: off }, maxTokens: max } : none;
+  const adaptive = (shown = true): ThinkingField => ({
+    type: 'adaptive', ...(!shown || without.has('display') || form === 'any' ? {} : { display: 'summarized' }),
     ...(bound && !without.has('binding') ? { block_binding: { prefix_mismatch_behavior: 'drop_block' } } : {}),
   });
-  if (wish === false) return byDefault ? { thinking: { type: 'disabled' }, maxTokens: max } : none;
+  if (wish === false) {
+    if (!byDefault) return none;
+    if (off !== null) return { thinking: { type: off }, maxTokens: max };
+    notices.push(`${model} cannot do without thoughts; they are not shown, and a low effort makes them few`);
+    return { thinking: adaptive(false), maxTokens: max };
+  }
   if (wish === undefined) return byDefault ? { thinking: adaptive(), maxTokens: max } : none;
   if (info.can !== undefined && !info.can.includes('thinking')) {
     notices.push(`${model} does not think; the wish was left out`);
@@ -121,6 +124,19 @@ function thinkingFor(o: BodyOptions, max: number, forced: boolean, notices: stri
     return none;
   }
   return { thinking: { type: 'enabled', budget_tokens: fitting }, maxTokens };
+}
+
+/** Efforts that are refused where thoughts are switched off. */
+const HARDEST = ['xhigh', 'max'];
+function effortFor({ request: { effort }, model, info, without }: BodyOptions, thinking: ThinkingField | undefined, notices: string[]): string | undefined {
+  if (effort === undefined || without.has('effort')) return undefined;
+  if (info.can?.includes('effort') === false) {
+    notices.push(`${model} takes no effort; it was left out`);
+    return undefined;
+  }
+  if (!HARDEST.includes(effort) || (thinking?.type !== 'disabled' && thinking?.type !== 'between_tools')) return effort;
+  notices.push(`without thoughts ${model} takes no effort above high; that was sent`);
+  return 'high';
 }
 
 /** The bytes of a message without its thoughts; only where it has some. */

@@ -34,6 +34,8 @@ export interface Thinking {
   readonly form: 'budget' | 'both' | 'adaptive' | 'any';
   /** It thinks unless it is told not to. */
   readonly byDefault: boolean;
+  /** How it is told not to, or as little as it can; `null`: it cannot be told. Only for those that think by default. */
+  readonly off: 'disabled' | 'between_tools' | null;
   /** Its thoughts are good only behind the very same system prompt, tools and messages. */
   readonly bound: boolean;
   /** It may be told which tool to use. */
@@ -43,9 +45,10 @@ export interface Thinking {
 /** Read from the name, in whichever way a cloud dresses it up: `us.anthropic.claude-opus-5-5-v1:0`, `claude-haiku-4-5@20251001`. */
 export function thinkingOf(model: string): Thinking {
   const [, family, major, minor] = /claude-(opus|sonnet|haiku|fable|mythos)-(\d)(?:-(\d)(?!\d))?/.exec(model) ?? [];
-  if (family === undefined) return { form: 'any', byDefault: false, bound: false, forcible: true };
+  if (family === undefined) return { form: 'any', byDefault: false, off: null, bound: false, forcible: true };
   const version = Number(major) + Number(minor ?? 0) / 10;
   const own = family === 'fable' || family === 'mythos';
   const bound = version >= (own ? 5.1 : 5.5);
-  return { form: version >= 4.7 ? 'adaptive' : version >= 4.6 ? 'both' : 'budget', byDefault: version >= 5, bound, forcible: !bound || family === 'haiku' };
+  const off = own || (bound && family === 'opus') ? null : bound && family === 'sonnet' ? 'between_tools' : 'disabled';
+  return { form: version >= 4.7 ? 'adaptive' : version >= 4.6 ? 'both' : 'budget', byDefault: version >= 5, off, bound, forcible: !bound || family === 'haiku' };
 }

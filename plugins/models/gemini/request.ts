@@ -2,7 +2,7 @@
 import { wireJson } from 'tappet/kit';
 import type { DocumentBlock, ImageBlock, ModelInfo, ModelRequest, NormalizedMessage, ToolResultBlock, ToolSpec } from 'tappet/schemas';
 import { geminiParameters } from './schema.ts';
-import { isThirdOrLater } from './table.ts';
+import { isThirdOrLater, leastThinking } from './table.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 export const PROVIDER = 'gemini';
@@ -120,15 +120,20 @@ export function frameOf(request: ModelRequest, info: ModelInfo, body: Json, tool
 function thinkingOf(request: ModelRequest, model: string, measured: boolean): { readonly thinkingConfig?: Json } {
   const { thinking, effort } = request;
   if (thinking === undefined && effort === undefined) return {};
-  const shown = thinking === undefined ? {} : { includeThoughts: true };
-  if (!measured) return thinking === undefined ? {} : { thinkingConfig: shown };
+  const shown = thinking === undefined || thinking === false ? {} : { includeThoughts: true };
+  const config = measured ? { ...shown, ...amountOf(request, model) } : shown;
+  return Object.keys(config).length === 0 ? {} : { thinkingConfig: config };
+}
+
+function amountOf({ thinking, effort }: ModelRequest, model: string): Json {
+  if (thinking === false) return leastThinking(model);
   const budget = typeof thinking === 'object' ? thinking.budgetTokens : undefined;
   if (isThirdOrLater(model)) {
-    const level = effort !== undefined ? (effort === 'xhigh' && !/^gemini-[4-9]/.test(model) ? 'high' : LEVELS[effort] ?? effort) : budget === undefined ? undefined : budget <= 4_096 ? 'low' : budget <= 16_384 ? 'medium' : 'high';
-    return { thinkingConfig: { ...shown, ...(level === undefined ? {} : { thinkingLevel: level }) } };
+    if (effort === 'none' || effort === 'minimal') return leastThinking(model);
+    const level = effort !== undefined ? (effort === 'max' || (effort === 'xhigh' && !/^gemini-[4-9]/.test(model)) ? 'high' : effort) : budget === undefined ? undefined : budget <= 4_096 ? 'low' : budget <= 16_384 ? 'medium' : 'high';
+    return level === undefined ? {} : { thinkingLevel: level };
   }
   const tokens = budget ?? (effort === undefined ? -1 : BUDGETS[effort]);
-  return { thinkingConfig: { ...shown, ...(tokens === undefined ? {} : { thinkingBudget: tokens }) } };
+  return tokens === undefined ? {} : { thinkingBudget: tokens };
 }
-const LEVELS: Readonly<Record<string, string>> = { none: 'low', minimal: 'low', max: 'high' };
 const BUDGETS: Readonly<Record<string, number>> = { none: 128, minimal: 512, low: 2_048, medium: 8_192, high: 24_576, xhigh: 24_576, max: 24_576 };

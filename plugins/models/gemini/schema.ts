@@ -1,9 +1,11 @@
 /** A tool's JSON Schema in the part of OpenAPI that Gemini accepts. What it cannot say is left out, or said in the description; nothing is said that is not so. */
 
 type Json = Readonly<Record<string, unknown>>;
-interface Root { readonly defs: Json; readonly open: readonly string[] }
+interface Root { readonly defs: Json; readonly open: readonly string[]; /** Schemas that may still be written. */ readonly room: { left: number } }
 
 const MAX_DEPTH = 24;
+/** Of one tool. References are written out, so that a small schema can stand for more than any memory holds. */
+const MOST_SCHEMAS = 2_000;
 const TYPES = ['object', 'array', 'string', 'number', 'integer', 'boolean'];
 /** Anything at all: Gemini wants a type everywhere. */
 const ANYTHING: readonly Json[] = [{ type: 'STRING' }, { type: 'NUMBER' }, { type: 'BOOLEAN' }, { type: 'OBJECT' }];
@@ -12,7 +14,7 @@ const FORMATS: Readonly<Record<string, readonly string[]>> = { STRING: ['date-ti
 /** `null`: the tool takes nothing, and then nothing may be sent. */
 export function geminiParameters(schema: Json): Json | null {
   const defs = { ...object(schema.definitions), ...object(schema.$defs) };
-  const made = convert({ ...schema, type: schema.type ?? 'object' }, { defs, open: [] });
+  const made = convert({ ...schema, type: schema.type ?? 'object' }, { defs, open: [], room: { left: MOST_SCHEMAS } });
   const whole = Array.isArray(made.anyOf) ? together((made.anyOf as Json[]).filter((a) => a.type === 'OBJECT')) : made;
   return Object.keys(object(whole.properties)).length === 0 ? null : whole;
 }
@@ -24,7 +26,7 @@ function together(forms: readonly Json[]): Json {
 
 function convert(given: unknown, root: Root): Json {
   if (!isObject(given)) return { anyOf: ANYTHING };
-  if (root.open.length > MAX_DEPTH) return described({ type: 'OBJECT' }, given);
+  if (root.open.length > MAX_DEPTH) return described(brief(given), given);
   if (typeof given.$ref === 'string') {
     const name = /^#\/(?:\$defs|definitions)\/(.+)$/.exec(given.$ref)?.[1]?.replaceAll('~1', '/').replaceAll('~0', '~');
     const target = name === undefined ? undefined : root.defs[name];
@@ -33,6 +35,7 @@ function convert(given: unknown, root: Root): Json {
     const { $ref: _, ...beside } = given;
     return convert({ ...object(target), ...beside }, { ...root, open: [...root.open, name] });
   }
+  if (--root.room.left < 0) return described(brief(given), given);
   const deeper = { ...root, open: [...root.open, ''] };
   const merged = mergeAll(given, root);
   const choices = [merged.anyOf, merged.oneOf].find((c) => Array.isArray(c)) as readonly unknown[] | undefined;
@@ -44,6 +47,15 @@ function convert(given: unknown, root: Root): Json {
   const type = real[0] ?? guessed(merged);
   if (type === null || !TYPES.includes(type)) return described(alternatives(ANYTHING, nullable), merged);
   return described({ ...typed(type.toUpperCase(), merged, deeper), ...(nullable ? { nullable: true } : {}) }, merged);
+}
+
+/** What is left of a schema where there is no room for more. */
+function brief({ type }: Json): Json {
+  switch (type) {
+    case 'object': case 'string': case 'number': case 'integer': case 'boolean': return { type: type.toUpperCase() };
+    case 'array': return { type: 'ARRAY', items: { anyOf: ANYTHING } };
+    default: return { anyOf: ANYTHING };
+  }
 }
 
 /** Alternatives may have nothing beside them: what would stand there goes into each. */

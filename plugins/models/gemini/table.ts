@@ -25,3 +25,10 @@ export const UNKNOWN = { contextWindow: 1_048_576, maxOutputTokens: 65_536, can:
 
 /** From the third generation on, calls must come back with their signatures, and thinking is counted in levels. */
 export const isThirdOrLater = (model: string): boolean => Number(/^gemini-(\d+)/.exec(model)?.[1] ?? 3) >= 3;
+
+/** The least that a model can be told to think, as the vendor documents it: a level, or before the third generation a number of tokens. */
+export function leastThinking(model: string): { readonly thinkingLevel: string } | { readonly thinkingBudget: number } {
+  if (!isThirdOrLater(model)) return { thinkingBudget: /-pro\b/.test(model) ? 128 : 0 };
+  const version = Number(/^gemini-(\d+(?:\.\d+)?)/.exec(model)?.[1] ?? NaN);
+  return { thinkingLevel: /-flash-lite\b/.test(model) || (/-flash\b/.test(model) && version < 3.7) ? 'minimal' : 'low' };
+}

@@ -1,11 +1,10 @@
 /** A request on the chat wire, which many servers speak and each a little differently. */
 import { wireJson } from 'tappet/kit';
-import type { ModelInfo, ModelRequest, NormalizedMessage, ToolSpec } from 'tappet/schemas';
+import type { NormalizedMessage, ToolSpec } from 'tappet/schemas';
 import { fileOf, isOwn, NOTHING, parametersOf, resultOf, wireId, wireName } from './content.ts';
 import type { FileOf, Frame, Manner } from './content.ts';
-import type { Relief } from './relief.ts';
 import { effortOf } from './responses-request.ts';
-import type { Server } from './server.ts';
+import type { FrameParts } from './responses-request.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -68,13 +67,13 @@ const toolsJson = (tools: readonly ToolSpec[]): string =>
   wireJson(tools.map((t) => ({ type: 'function', function: { name: wireName(t.name), description: t.description, parameters: parametersOf(t) } })));
 
 /** The request without its messages; the system prompt is the first of them. */
-export function chatFrame(o: { readonly request: ModelRequest; readonly server: Server; readonly model: string; readonly info: ModelInfo; readonly without: ReadonlySet<Relief>; readonly tools: (make: typeof toolsJson) => string }): Frame {
+export function chatFrame(o: FrameParts): Frame {
   const { request, server, without } = o;
   const fields: Record<string, unknown> = { model: o.model, stream: true };
   if (!without.has('stream_options')) fields.stream_options = { include_usage: true };
   if (request.maxOutputTokens !== undefined && !without.has('max_tokens')) fields[server.vendor !== without.has('other_max_tokens') ? 'max_completion_tokens' : 'max_tokens'] = request.maxOutputTokens;
-  const effort = effortOf(request);
-  if (effort !== undefined && !without.has('effort') && (request.effort !== undefined || server.vendor)) fields.reasoning_effort = effort;
+  const effort = effortOf(o);
+  if (effort !== undefined && !without.has('effort') && (request.effort !== undefined || request.thinking === false || server.vendor)) fields.reasoning_effort = effort;
   if (server.vendor && !without.has('prompt_cache_key')) fields.prompt_cache_key = request.sessionId.slice(0, 64);
   const choice = request.toolChoice;
   const offered = request.tools.length > 0;

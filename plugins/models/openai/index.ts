@@ -2,6 +2,7 @@
 import { definePlugin, messageOf } from 'tappet/kernel';
 import { mergeModels } from 'tappet/kit';
 import type { ModelProvider } from 'tappet/schemas';
+import { LOCAL, localProvider } from './local.ts';
 import { providerFor } from './provider.ts';
 import { serversOf } from './server.ts';
 import type { Server } from './server.ts';
@@ -12,12 +13,13 @@ export default definePlugin({
   api: 1,
   apply({ registries, settings, services, env, own, log }) {
     const closers: (() => void)[] = [];
+    const keys = () => services.get('keys');
     const servers = (): readonly Server[] => serversOf(settings.get(), env, (path) => settings.origin(path));
     const make = (server: Server): ModelProvider => {
       const vendors = server.name === 'openai';
       const unknown = vendors || server.vendor ? UNKNOWN : UNKNOWN_LOCAL;
       const models = mergeModels(server.name, vendors ? MODELS : [], settings.get().models, unknown);
-      const { provider, close } = providerFor({ server, models, unknown, env, keys: () => services.get('keys') });
+      const { provider, close } = providerFor({ server, models, unknown, env, keys });
       // One of before a change may still be answering.
       closers.push(close);
       return provider;
@@ -27,12 +29,19 @@ export default definePlugin({
       const current = (): ModelProvider => now.get(name)!;
       registries.modelProviders.add({
         name,
+        get kind() { return current().kind; },
         models: () => current().models(),
         available: () => current().available(),
         encode: (message) => current().encode(message),
         stream: (request, signal) => current().stream(request, signal),
         ...(countTokens === undefined ? {} : { countTokens: (request, signal) => (current().countTokens ?? countTokens)(request, signal) }),
       });
+    }
+    // An entry of that name that says where its server is needs no search.
+    if (!now.has(LOCAL)) {
+      const { provider, close } = localProvider({ settings: settings.get, env, origin: settings.origin, keys });
+      registries.modelProviders.add(provider);
+      closers.push(close);
     }
     const renew = (): void => {
       try {

@@ -8,12 +8,14 @@ import { chatFrame, chatMessagesOf } from './chat-request.ts';
 import { mannerKey } from './content.ts';
 import type { Frame, Manner } from './content.ts';
 import { faultFor, refusalIn, refusalOf } from './faults.ts';
-import { reliefFor } from './relief.ts';
+import { leastNamed, reliefFor } from './relief.ts';
 import type { Relief } from './relief.ts';
 import { itemsOf, responsesFrame } from './responses-request.ts';
 import { responsesEvents, wholeResponse } from './responses.ts';
+import { servedModels } from './served.ts';
 import { endpoint } from './server.ts';
 import type { Server } from './server.ts';
+import { leastEffort } from './table.ts';
 import { failed } from './stream.ts';
 import type { Answering, Failing } from './stream.ts';
 
@@ -39,6 +41,8 @@ export function providerFor({ server, models, unknown, env, keys }: ProviderPart
 
   /** What each model's server was found to refuse. */
   const learnt = new Map<string, Set<Relief>>();
+  /** The least effort that each model takes, where it said so. */
+  const least = new Map<string, string>();
   /** Messages whose reasoning the server does not know any more. */
   const stale = new WeakSet<NormalizedMessage>();
   /** What `encode` made here; bytes of before a change of the configuration may be of the other wire. */
@@ -88,7 +92,7 @@ export function providerFor({ server, models, unknown, env, keys }: ProviderPart
       toolsMade.set(request.tools, made);
       return made;
     };
-    const o = { request, server, model: server.azure?.deployment ?? info.id, info, without, tools };
+    const o = { request, server, model: server.azure?.deployment ?? info.id, info, without, tools, least: least.get(info.id) ?? (server.vendor ? leastEffort(info.id) : 'none') };
     return wire === 'responses' ? responsesFrame(o) : chatFrame(o);
   };
   const bodyOf = (frame: Frame, request: ModelRequest, manner: Manner): Uint8Array[] => {
@@ -110,6 +114,7 @@ export function providerFor({ server, models, unknown, env, keys }: ProviderPart
     const tried = new Set(without);
     const notices: string[] = [];
     let askedAgain = false;
+    let askedLess = false;
     let answer: HttpAnswer;
     for (;;) {
       const made = frame(request, info, without);
@@ -129,6 +134,12 @@ export function providerFor({ server, models, unknown, env, keys }: ProviderPart
           continue;
         }
         throw fail(faultFor(refusal), info.id);
+      }
+      const less = rule.relief === 'effort' && request.thinking === false && !askedLess ? leastNamed(refusal) : undefined;
+      if (less !== undefined) {
+        askedLess = true;
+        least.set(info.id, less);
+        continue;
       }
       tried.add(rule.relief);
       if (rule.relief === 'stale_reasoning') for (const { message } of request.messages) stale.add(message);
@@ -157,6 +168,7 @@ export function providerFor({ server, models, unknown, env, keys }: ProviderPart
 
   const provider: ModelProvider = {
     name,
+    kind: server.loopback ? 'local' : 'remote',
     models: () => [...models, ...served.filter((m) => findModel(models, m.id) === undefined)],
     async available() {
       const missing = await access.missing();
@@ -164,7 +176,7 @@ export function providerFor({ server, models, unknown, env, keys }: ProviderPart
       const signal = AbortSignal.timeout(PROBE_MS);
       try {
         const { status, body } = await client.json({ method: 'GET', path: endpoint(server, 'models', ''), headers: (await authorised('', signal)).headers, signal, model: '' });
-        if (status < 300) served = servedModels(body, unknown);
+        if (status < 300) served = servedModels(body, unknown) ?? served;
         return status === 401 || status === 403 ? `the server at ${at} refuses the key` : null;
       } catch (e) {
         return `no server answers at ${at} (${signal.aborted ? `nothing came in ${PROBE_MS / 1000} s` : messageOf(e)})`;
@@ -207,14 +219,3 @@ export function providerFor({ server, models, unknown, env, keys }: ProviderPart
 }
 
 const hasFiles = (message: NormalizedMessage): boolean => message.content.some((b) => b.type === 'image' || b.type === 'document' || (b.type === 'tool_result' && typeof b.content !== 'string' && b.content.some((c) => c.type !== 'text')));
-
-/** What a server of one's own says that it serves; some name their windows. */
-function servedModels(body: unknown, unknown: Omit<ModelInfo, 'id'>): readonly ModelInfo[] {
-  const list = isRecord(body) && Array.isArray(body.data) ? body.data.filter(isRecord) : [];
-  return list.flatMap((m) => {
-    if (typeof m.id !== 'string' || m.id === '') return [];
-    const meta = isRecord(m.meta) ? m.meta : {};
-    const window = countOf(m.max_model_len) || countOf(m.max_context_length) || countOf(m.context_length) || countOf(meta.n_ctx) || countOf(meta.n_ctx_train);
-    return [{ id: m.id, ...unknown, ...(window === 0 ? {} : { contextWindow: window, maxOutputTokens: Math.min(unknown.maxOutputTokens, window) }) }];
-  });
-}

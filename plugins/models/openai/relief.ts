@@ -42,3 +42,11 @@ export function reliefFor(refusal: Refusal, sent: ReadonlySet<string>, tried: Re
   const said = `${refusal.code} ${refusal.param ?? ''} ${refusal.message}`;
   return RULES.find((r) => !tried.has(r.relief) && (r.field === undefined || sent.has(r.field)) && r.says.test(said)) ?? null;
 }
+
+const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
+/** The least effort that a refusal names as one that is taken. */
+export function leastNamed({ message }: Refusal): string | undefined {
+  const list = /(?:\bsupported values?[^:]{0,20}:|(?:must|should) be(?: one of)?|expected one of)(.{0,200})/i.exec(message)?.[1] ?? '';
+  const named = [...list.matchAll(/['"`](\w+)['"`]/g)].map((m) => m[1]);
+  return EFFORTS.find((e) => named.includes(e));
+}

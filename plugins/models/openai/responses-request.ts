@@ -65,9 +65,21 @@ function assistantItems({ content }: NormalizedMessage, provider: string, manner
 const toolsJson = (tools: readonly ToolSpec[]): string =>
   wireJson(tools.map((t) => ({ type: 'function', name: wireName(t.name), description: t.description, parameters: parametersOf(t), strict: false })));
 
+/** What both wires are made of. */
+export interface FrameParts {
+  readonly request: ModelRequest;
+  readonly server: Server;
+  readonly model: string;
+  readonly info: ModelInfo;
+  readonly without: ReadonlySet<Relief>;
+  /** The least effort that the model takes; `undefined`: it takes none. */
+  readonly least: string | undefined;
+  readonly tools: (make: (tools: readonly ToolSpec[]) => string) => string;
+}
 /** The request without its items. */
-export function responsesFrame(o: { readonly request: ModelRequest; readonly server: Server; readonly model: string; readonly info: ModelInfo; readonly without: ReadonlySet<Relief>; readonly tools: (make: typeof toolsJson) => string }): Frame {
+export function responsesFrame(o: FrameParts): Frame {
   const { request, server, info, without } = o;
+  const effort = effortOf(o);
   const fields: Record<string, unknown> = { model: o.model };
   const system = request.system.map((b) => b.text).filter((t) => t !== '').join('\n\n');
   if (system !== '') fields.instructions = system;
@@ -76,13 +88,13 @@ export function responsesFrame(o: { readonly request: ModelRequest; readonly ser
   if (!without.has('prompt_cache_key')) fields.prompt_cache_key = request.sessionId.slice(0, 64);
   if (request.maxOutputTokens !== undefined && !without.has('max_tokens')) fields.max_output_tokens = Math.max(16, request.maxOutputTokens);
   const reasoning = {
-    ...(effortOf(request) === undefined || without.has('effort') ? {} : { effort: effortOf(request) }),
-    ...(request.thinking === undefined || without.has('summary') ? {} : { summary: 'auto' }),
+    ...(effort === undefined || without.has('effort') ? {} : { effort }),
+    ...(request.thinking === undefined || request.thinking === false || without.has('summary') ? {} : { summary: 'auto' }),
   };
   if (info.can?.includes('thinking') === true && !without.has('reasoning')) {
     if (Object.keys(reasoning).length > 0) fields.reasoning = reasoning;
     if (!without.has('encrypted')) fields.include = ['reasoning.encrypted_content'];
-  } else if (request.effort !== undefined && 'effort' in reasoning && !without.has('reasoning')) fields.reasoning = { effort: reasoning.effort };
+  } else if ((request.effort !== undefined || request.thinking === false) && 'effort' in reasoning && !without.has('reasoning')) fields.reasoning = { effort: reasoning.effort };
   const choice = request.toolChoice;
   const offered = request.tools.length > 0;
   if (offered && choice !== undefined && choice !== 'auto' && !without.has('tool_choice')) fields.tool_choice = typeof choice === 'object' ? { type: 'function', name: wireName(choice.name) } : choice === 'any' ? 'required' : choice;
@@ -91,10 +103,9 @@ export function responsesFrame(o: { readonly request: ModelRequest; readonly ser
   return { head: `${json.slice(0, -1)}${offered ? `,"tools":${o.tools(toolsJson)}` : ''},"input":[`, first: '', tail: ']}', fields: new Set([...Object.keys(fields), ...Object.keys(reasoning).map((k) => `reasoning.${k}`)]) };
 }
 
-/** Servers that count in efforts are told a budget as the effort nearest to it. */
-export function effortOf(request: ModelRequest): string | undefined {
-  if (request.effort !== undefined) return request.effort;
-  if (typeof request.thinking !== 'object') return undefined;
-  const { budgetTokens } = request.thinking;
-  return budgetTokens <= 4_096 ? 'low' : budgetTokens <= 16_384 ? 'medium' : 'high';
+/** Servers that count in efforts are told a budget as the effort nearest to it, and no thoughts as the least. */
+export function effortOf({ request: { effort, thinking }, least }: Pick<FrameParts, 'request' | 'least'>): string | undefined {
+  if (thinking === false && least !== undefined) return least;
+  if (effort !== undefined || typeof thinking !== 'object') return effort;
+  return thinking.budgetTokens <= 4_096 ? 'low' : thinking.budgetTokens <= 16_384 ? 'medium' : 'high';
 }

@@ -30,7 +30,8 @@ export function serversOf(settings: Settings, env: Readonly<Record<string, strin
   return [serverOf('openai', settings.providers.openai, env, origin), ...others.map(([name, p]) => serverOf(name, p, env, origin))];
 }
 
-function serverOf(name: string, settings: ProviderSettings | undefined, env: Readonly<Record<string, string | undefined>>, origin: (path: string) => Origin | null): Server {
+/** @throws E_CONFIG_VALUE */
+export function serverOf(name: string, settings: ProviderSettings | undefined, env: Readonly<Record<string, string | undefined>>, origin: (path: string) => Origin | null): Server {
   const wrong = (path: string, message: string): TappetError => {
     const key = `providers.${name}.${path}`;
     return new TappetError('E_CONFIG_VALUE', { key, message, where: origin(key) ?? origin(`providers.${name}`) ?? undefined });
@@ -74,7 +75,7 @@ function serverOf(name: string, settings: ProviderSettings | undefined, env: Rea
   };
 }
 
-const isLoopback = (hostname: string): boolean => /^(localhost|.*\.localhost|127(\.\d+){3}|\[::1\])$/i.test(hostname);
+export const isLoopback = (hostname: string): boolean => /^(localhost|.*\.localhost|127(\.\d+){3}|\[::1\])$/i.test(hostname);
 
 /** Path and query of an endpoint, behind the base URL. */
 export function endpoint(server: Server, what: 'responses' | 'responses/input_tokens' | 'chat/completions' | 'models', model: string): string {

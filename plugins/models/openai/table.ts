@@ -34,6 +34,14 @@ export const MODELS: readonly ModelInfo[] = [
   row('o4-mini', 200_000, 100_000, price(1.1, 4.4, 0.275)),
 ];
 
+/** The least effort that a model of the vendor takes, as it documents it; `undefined`: it does not think. */
+export function leastEffort(model: string): string | undefined {
+  if (/^o\d/.test(model)) return 'low';
+  const version = Number(/^gpt-(\d+(?:\.\d+)?)/.exec(model)?.[1] ?? NaN);
+  if (!(version >= 5)) return undefined;
+  return model.includes('codex') ? 'low' : version === 5 ? 'minimal' : 'none';
+}
+
 /** What is taken of a model that no table knows. */
 export const UNKNOWN = { contextWindow: 128_000, maxOutputTokens: 16_384, can: ['tools', 'images', 'documents'] } as const satisfies Partial<ModelInfo>;
 /** The same on servers of one's own, where windows are smaller. */
@@ -45,6 +53,7 @@ export const KNOWN_SERVERS: Readonly<Record<string, { readonly baseUrl: string }
   lmstudio: { baseUrl: 'http://127.0.0.1:1234/v1' },
   vllm: { baseUrl: 'http://127.0.0.1:8000/v1' },
   llamacpp: { baseUrl: 'http://127.0.0.1:8080/v1' },
+  jan: { baseUrl: 'http://127.0.0.1:1337/v1' },
   openrouter: { baseUrl: 'https://openrouter.ai/api/v1' },
   groq: { baseUrl: 'https://api.groq.com/openai/v1' },
   mistral: { baseUrl: 'https://api.mistral.ai/v1' },

@@ -42,7 +42,7 @@ test('the list says who can be used, where the key is, why not, and who answers'
   assert.match(out, /^answers +gemini\/\S+ \(the first provider that can be used/m);
   assert.match(out, /^gemini\/gemini-2\.5-pro +1,048,576 +65,536 +1\.25 +10 +0\.125 +-/m);
   assert.doesNotMatch(out, /^anthropic\//m);
-  assert.match(out, /models of 2 more providers: --all/);
+  assert.match(out, /models of 3 more providers: --all/);
   assert.match((await p.run(['models', 'list', '--all'])).out, /^anthropic\/\S*sonnet\S* .* sonnet/m);
   assert.ok(!out.includes(KEY));
 });
@@ -50,7 +50,7 @@ test('the list says who can be used, where the key is, why not, and who answers'
 test('the list in JSON has the same facts and all models', async (t) => {
   const p = await at(t, 'model: sonnet\n');
   const { answers, providers } = await p.json(['models', 'list'], { env: { OPENAI_API_KEY: KEY } });
-  assert.deepEqual(providers.map((r: { name: string; usable: boolean }) => [r.name, r.usable]), [['anthropic', false], ['openai', true], ['gemini', false], ['offline', true]]);
+  assert.deepEqual(providers.map((r: { name: string; usable: boolean }) => [r.name, r.usable]), [['anthropic', false], ['openai', true], ['local', false], ['gemini', false], ['offline', true]]);
   assert.equal(providers[1].key, 'the variable OPENAI_API_KEY');
   assert.equal(providers[1].plugin, 'models/openai');
   assert.ok(providers[0].models.some((m: { aliases?: string[]; contextWindow: number }) => m.aliases?.includes('sonnet') && m.contextWindow > 0));
@@ -184,7 +184,7 @@ test('an interrupt ends the request and the command', async () => {
     },
   };
   const io = { onInterrupt: (fn: typeof stop) => { stop = fn; return () => { stop = undefined; }; } } as unknown as Io;
-  const kernel = { registry: () => ({ all: () => [provider] }), config: { settings: {} } } as unknown as KernelView;
+  const kernel = { chooseModel: async () => ({ provider, id: 'x', name: 'slow/x', info: undefined }), config: { settings: {} } } as unknown as KernelView;
   assert.equal(await subcommands[0]!.run({ verb: 'test', args: ['slow/x'], options: {}, json: false, io, kernel } as unknown as SubcommandContext), 130);
   assert.deepEqual([signals, stop], [1, undefined]);
 });

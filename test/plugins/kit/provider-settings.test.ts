@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { clientOptions, findModel, keySource, mergeModels, retryAfter } from '../../../plugins/kit/provider-settings.ts';
+import { clientOptions, findModel, headerSecrets, mergeModels, retryAfter, shownUrl } from '../../../plugins/kit/provider-settings.ts';
 
 const NOW = Date.parse('2026-11-30T12:00:00Z');
 const after = (headers: Record<string, string>) => retryAfter(headers, NOW);
@@ -14,31 +14,14 @@ test('a wait is read as milliseconds, seconds or a date; the past and junk say n
   assert.deepEqual(after({ 'retry-after': '9'.repeat(20) }).resetAt, undefined);
 });
 
-test('the named variable counts before the usual ones, a helper before both, and it is not asked each time', async () => {
-  const env = { A: ' ', B: 'b', MINE: 'm', PATH: process.env.PATH };
-  assert.equal(await keySource(undefined, env, ['A', 'B']).get(), 'b');
-  assert.equal(await keySource({ apiKeyEnv: 'MINE' }, env, ['B']).get(), 'm');
-  assert.equal(keySource({ apiKeyEnv: 'GONE' }, env, ['B']).missing(), 'GONE is not set');
-  assert.equal(keySource(undefined, env, []).missing(), null);
-  let now = 0;
-  const helper = keySource({ keyHelper: `"${process.execPath}" -p "process.hrtime.bigint().toString()"` }, env, ['B'], () => now);
-  assert.equal(helper.missing(), null);
-  const first = await helper.get();
-  assert.match(first!, /^\d+$/);
-  assert.equal(await helper.get(), first);
-  helper.forget();
-  const second = await helper.get();
-  assert.notEqual(second, first);
-  now = 10 * 60_000;
-  assert.notEqual(await helper.get(), second);
+test('of the headers those are secrets that sound so, with and without the word before them', () => {
+  assert.deepEqual(headerSecrets({ headers: { Authorization: 'Bearer abc', 'X-Team-Token': 't', 'X-Team': 'red' } }), ['Bearer abc', 'abc', 't', 't']);
+  assert.deepEqual(headerSecrets(undefined), []);
 });
 
-test('a helper that prints nothing, or more than a line, is told, and asked again', async () => {
-  for (const script of ['0', "console.log(1);console.log(2)"]) {
-    const helper = keySource({ keyHelper: `"${process.execPath}" -e "${script}"` }, { PATH: process.env.PATH }, []);
-    await assert.rejects(helper.get(), /one line/);
-    await assert.rejects(helper.get(), /one line/);
-  }
+test('an address is shown without what may be secret in it', () => {
+  assert.equal(shownUrl('https://me:secret@host.test:8/v1/?key=abc#x'), 'https://host.test:8/v1');
+  assert.equal(shownUrl('no address'), 'the base URL');
 });
 
 test("the configuration's words about models stand before the table and change it", () => {

@@ -98,6 +98,24 @@ for (const [model, wish, expected] of [
   });
 }
 
+for (const [model, effort, expected, sent, told] of [
+  ['claude-haiku-4-5', undefined, undefined, undefined, null], ['claude-opus-4-8', undefined, undefined, undefined, null], ['other', undefined, undefined, undefined, null],
+  ['claude-opus-5', undefined, { type: 'disabled' }, undefined, null], ['claude-sonnet-5', undefined, { type: 'disabled' }, undefined, null], ['claude-haiku-5-5', 'high', { type: 'disabled' }, 'high', null],
+  ['claude-haiku-5-5', 'max', { type: 'disabled' }, 'high', /no effort above high/], ['claude-sonnet-5-5', undefined, { type: 'between_tools' }, undefined, null],
+  ['claude-opus-5-5', 'max', { type: 'adaptive', ...BOUND }, 'max', /cannot do without thoughts/], ['claude-fable-5', undefined, { type: 'adaptive' }, undefined, /cannot do without thoughts/],
+] as const) {
+  test(`${model}${effort === undefined ? '' : ` at effort ${effort}`} is told not to think as far as it can be told`, async (t) => {
+    const { mock, provider } = await bench(t);
+    const { error, events } = await hear(provider, requestTo(provider, model, HELLO, { thinking: false, effort }));
+    assert.equal(error, undefined);
+    assert.equal(mock.requests.length, 1, 'at the first try');
+    assert.deepEqual([mock.requests[0]!.body.thinking, (mock.requests[0]!.body.output_config as { effort?: string } | undefined)?.effort], [expected, sent]);
+    const notices = events.flatMap((e) => (e.type === 'notice' ? [e.text] : []));
+    if (told === null) assert.deepEqual(notices, []);
+    else assert.match(notices.join(), told);
+  });
+}
+
 test('a budget that does not fit beside a small answer makes the answer larger, or is left out aloud', async (t) => {
   const { mock, provider } = await bench(t, undefined, { models: { 'anthropic/tiny': { maxOutputTokens: 900 } } });
   await hear(provider, requestTo(provider, 'claude-haiku-4-5', HELLO, { thinking: { budgetTokens: 8000 }, maxOutputTokens: 1000 }));
@@ -114,9 +132,9 @@ test('effort, the choice of a tool and the session go along; a model that cannot
     assert.equal(error, undefined);
     return events.flatMap((e) => (e.type === 'notice' ? [e.text] : []));
   };
-  assert.deepEqual(await ask('claude-opus-5', { effort: 'xhigh', toolChoice: { name: 'Bash' } }), []);
+  assert.deepEqual(await ask('claude-opus-5', { effort: 'high', toolChoice: { name: 'Bash' } }), []);
   const first = mock.requests[0]!;
-  assert.deepEqual([first.body.output_config, first.body.tool_choice, first.body.thinking, first.body.metadata], [{ effort: 'xhigh' }, { type: 'tool', name: 'Bash' }, { type: 'disabled' }, { user_id: 'session-1' }]);
+  assert.deepEqual([first.body.output_config, first.body.tool_choice, first.body.thinking, first.body.metadata], [{ effort: 'high' }, { type: 'tool', name: 'Bash' }, { type: 'disabled' }, { user_id: 'session-1' }]);
   assert.deepEqual([first.headers['anthropic-beta'], first.headers['x-team'], first.headers['anthropic-version']], ['own-1,a-1,b-2', 'red', '2023-06-01']);
   assert.equal((await ask('claude-haiku-4-5', { effort: 'high', thinking: 'adaptive', toolChoice: 'any' })).length, 1);
   assert.deepEqual([mock.requests[1]!.body.output_config, mock.requests[1]!.body.tool_choice, mock.requests[1]!.body.thinking], [undefined, { type: 'any' }, undefined]);

@@ -37,6 +37,17 @@ test('counts thinking in tokens before the third generation, in levels from then
   }
 });
 
+test('who wants no thoughts gets as few as the model can do with, and sees none', async (t) => {
+  for (const [model, config] of [
+    ['gemini-2.5-flash', { thinkingBudget: 0 }], ['gemini-2.5-flash-lite', { thinkingBudget: 0 }], ['gemini-2.5-pro', { thinkingBudget: 128 }], ['gemini-3.6-flash', { thinkingLevel: 'minimal' }], ['gemini-3.1-flash-lite', { thinkingLevel: 'minimal' }],
+    ['gemini-3.8-flash', { thinkingLevel: 'low' }], ['gemini-3.1-pro-preview', { thinkingLevel: 'low' }], ['gemini-4-argon', { thinkingLevel: 'low' }],
+  ] as const) {
+    const { ask, mock } = await stand(t, [{ frames: answer([{ text: 'ok' }]) }], { model });
+    for (const more of [{ thinking: false }, { thinking: false, effort: 'high' }] as const) assert.equal((await ask(HELLO, more)).error, undefined, model);
+    assert.deepEqual(mock.asked().map((s) => s.body.generationConfig?.thinkingConfig), [config, config], model);
+  }
+});
+
 test('an effort that the model does not know is left out, once told', async (t) => {
   for (const [model, left] of [['gemini-4-argon', { includeThoughts: true }], ['gemini-2.5-pro', { includeThoughts: true }]] as const) {
     const { ask, mock } = await stand(t, (seen) => (Object.keys(seen.body.generationConfig.thinkingConfig).length === 1 ? ok : refuse(400, 'INVALID_ARGUMENT', 'Thinking level XHIGH is not supported for this model.')), { model });

@@ -54,6 +54,17 @@ test('expressions that look around are left out, unknown formats too', () => {
   assert.deepEqual(property({ type: 'string', pattern: '^(?!x)', format: 'uri' }), { type: 'STRING' });
 });
 
+test('a small schema that stands for a huge one is told in part, and truly', () => {
+  // Each refers twice to the next: written out, 2^30 schemas.
+  const $defs = Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`D${n}`, { type: 'object', properties: { l: { $ref: `#/$defs/D${n + 1}` }, r: { $ref: `#/$defs/D${n + 1}` }, name: { type: 'string' }, any: {}, list: { type: 'array' } } }]));
+  const made = of({ a: { $ref: '#/$defs/D0' }, last: { type: 'string' } }, { $defs })!;
+  assert.ok(JSON.stringify(made).length < 400_000);
+  assert.deepEqual([...schemaProblems(made, 'p')].filter((p) => p !== null), []);
+  assert.equal(made.properties.last.type, 'STRING');
+  assert.deepEqual(made.properties.a.properties.r, { type: 'OBJECT' });
+  assert.deepEqual(made.properties.a.properties.name, { type: 'STRING' });
+});
+
 test('whatever a tool says, Gemini gets only what it knows', () => {
   const { schema } = fc.letrec<{ schema: unknown }>((tie) => ({
     schema: fc.oneof({ maxDepth: 4 }, fc.constantFrom(true, {}, null, { type: 'null' }, { $ref: '#/$defs/D' }, { $ref: 'http://x' }), fc.record({

@@ -284,3 +284,12 @@ test('however an answer is cut into chunks, the same blocks come out', async (t)
     assert.deepEqual(calls(heard.blocks)[0]?.input, JSON.parse(args));
   }), { numRuns: 40 });
 });
+
+test('who wants no thoughts says so to any server; one that does not know the word is asked without it', async (t) => {
+  const { ask, mock } = await stand(t, [{ frames: chatFrames({ text: ['ok'] }) }], { name: 'ollama', model: 'qwen3', settings: { options: { compatible: 'openai' } }, env: {} });
+  assert.equal((await ask(HELLO, { thinking: false })).error, undefined);
+  assert.equal(mock.asked()[0]!.body.reasoning_effort, 'none');
+  const strict = await stand(t, (seen) => (seen.body.reasoning_effort === undefined ? { frames: chatFrames({ text: ['ok'] }) } : refuse(400, 'reasoning_effort: Extra inputs are not permitted')), { name: 'vllm', model: 'm', settings: { options: { compatible: 'openai' } }, env: {} });
+  for (let i = 0; i < 2; i++) assert.equal((await strict.ask(HELLO, { thinking: false })).error, undefined);
+  assert.deepEqual(strict.mock.asked().map((s) => s.body.reasoning_effort), ['none', undefined, undefined]);
+});

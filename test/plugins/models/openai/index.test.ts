@@ -41,7 +41,7 @@ test('every entry that says so becomes a provider of its name', async (t) => {
   assert.deepEqual(heard.blocks[0], { type: 'thinking', thinking: 'Hm.', provider: 'ollama' });
   const { body, headers } = mock.asked()[0]!;
   assert.deepEqual([body.model, body.num_ctx, headers.authorization], ['qwen3', 8192, undefined]);
-  assert.deepEqual((await providersOf({ ollama: { options: { compatible: 'openai' } }, anthropic: {} })).map((p) => p.name), ['openai', 'ollama']);
+  assert.deepEqual((await providersOf({ ollama: { options: { compatible: 'openai' } }, anthropic: {} })).map((p) => [p.name, p.kind]), [['openai', 'remote'], ['ollama', 'local'], ['local', 'local']]);
 });
 
 test('a server of this machine needs no key; its models and their windows are asked of it', async (t) => {
@@ -68,7 +68,8 @@ test('a helper prints the key, and a failing one says why', async (t) => {
   const failing = await stand(t, [], { env: {}, settings: { keyHelper: `"${process.execPath}" -e "console.error('vault is shut');process.exit(3)"` } });
   const { fault } = await failing.ask();
   assert.equal(fault?.kind, 'auth');
-  assert.match(fault?.message ?? '', /exit code 3.*vault is shut/);
+  assert.match(fault?.message ?? '', /keyHelper.*exit code is 3/);
+  assert.doesNotMatch(fault?.message ?? '', /vault/, 'what it prints may be secret');
 });
 
 test('a helper is asked once more for its key when the server refuses the one it gave', async (t) => {

@@ -161,3 +161,29 @@ test('counts tokens by the vendor where it is the vendor', async (t) => {
   assert.equal(count, 1234);
   assert.equal(mock.seen[0]!.path, '/openai/v1/responses/input_tokens');
 });
+
+const vendor = (model: string): Parameters<typeof stand>[2] => ({ model, settings: { options: { azure: {} } }, env: { AZURE_OPENAI_API_KEY: 'azure-key' } });
+
+test('who wants no thoughts gets the least effort that the model takes, and no summary', async (t) => {
+  for (const [model, reasoning] of [['gpt-6.2-sol', { effort: 'none' }], ['gpt-5.1', { effort: 'none' }], ['gpt-5.1-codex', { effort: 'low' }], ['gpt-5', { effort: 'minimal' }], ['gpt-5-mini-2025-08-07', { effort: 'minimal' }], ['o3', { effort: 'low' }], ['gpt-4.1', undefined]] as const) {
+    const { ask, mock } = await stand(t, [{ frames: responsesFrames({ text: ['ok'] }) }], vendor(model));
+    assert.equal((await ask(HELLO, { thinking: false })).error, undefined);
+    assert.deepEqual(mock.asked().map((s) => s.body.reasoning), [reasoning], model);
+  }
+  const { ask, mock } = await stand(t, [{ frames: responsesFrames({ text: ['ok'] }) }], vendor('gpt-5.1'));
+  await ask(HELLO, { thinking: false, effort: 'high' });
+  assert.deepEqual(mock.asked()[0]!.body.reasoning, { effort: 'none' }, 'no thoughts counts before an effort');
+});
+
+test('the least effort is learnt from a refusal that names it, once', async (t) => {
+  const { ask, mock } = await stand(t, (seen) => (seen.body.reasoning.effort === 'none'
+    ? refuse(400, "Unsupported value: 'none' is not supported with the 'gpt-6-astra' model. Supported values are: 'low', 'medium', 'high', and 'xhigh'.", { param: 'reasoning.effort', code: 'unsupported_value' }) : { frames: responsesFrames({ text: ['ok'] }) }), vendor('gpt-6-astra'));
+  for (let i = 0; i < 2; i++) {
+    const heard = await ask(HELLO, { thinking: false });
+    assert.deepEqual([heard.error, notices(heard)], [undefined, []]);
+  }
+  assert.deepEqual(mock.asked().map((s) => s.body.reasoning.effort), ['none', 'low', 'low']);
+  const fickle = await stand(t, (_, n) => (n > 9 ? { frames: responsesFrames({ text: ['ok'] }) } : refuse(400, `Unsupported value for reasoning.effort. Supported values are: '${n % 2 === 0 ? 'low' : 'medium'}'.`, { param: 'reasoning.effort' })), vendor('gpt-6-astra'));
+  assert.equal((await fickle.ask(HELLO, { thinking: false })).fault?.kind, 'invalid_request');
+  assert.ok(fickle.mock.asked().length <= 4, 'a server that changes its mind is not asked for ever');
+});
