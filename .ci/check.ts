@@ -7,7 +7,7 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const node = (...args: string[]): readonly string[] => [process.execPath, ...args];
 const steps: Readonly<Record<string, readonly string[]>> = {
   types: node('node_modules/typescript/bin/tsc', '-p', '.'),
-  lint: node('node_modules/@biomejs/biome/bin/biome', 'lint', '--config-path=.ci/biome.json', 'kernel', 'plugins', 'schemas', 'test', 'bench', '.ci'),
+  lint: node('node_modules/@biomejs/biome/bin/biome', 'lint', '--config-path=.ci/lint.json', 'kernel', 'plugins', 'schemas', 'test', 'bench', '.ci/build.ts', '.ci/check.ts', '.ci/docs.ts'),
   generated: node('--conditions=tappet-src', '--import', 'tsx', '.ci/docs.ts', '--check'),
   house: node('--conditions=tappet-src', '--import', 'tsx', 'test/run.ts', 'house/'),
 };

@@ -1,4 +1,6 @@
 /** The door: a third party's plugin, however it lies there, gets our one face. */
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { extname } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { PluginFiles } from './config/plugin-files.ts';
@@ -21,10 +23,19 @@ export async function loadModule(found: PluginFiles, face: () => Promise<Face>):
       if (!isOursMissing(e)) throw e;
     }
   }
-  // Loose files, TypeScript, and packages without a tappet of their own beside them: their imports are answered by us.
+  return loadWithJiti(found, modules);
+}
+
+/** Loose files, TypeScript, and packages without a tappet of their own beside them: their imports are answered by us. */
+async function loadWithJiti({ entry, files }: PluginFiles, modules: Face): Promise<unknown> {
   const { createJiti } = await import('jiti/static'); // with its transformer inside, so that a bundle is whole
-  const jiti = createJiti(pathToFileURL(found.entry).href, { virtualModules: { ...modules } as Record<string, Record<string, unknown>>, tryNative: false, fsCache: false, moduleCache: false, interopDefault: false });
-  return pick(await jiti.import(found.entry));
+  const jiti = createJiti(pathToFileURL(entry).href, { virtualModules: { ...modules } as Record<string, Record<string, unknown>>, tryNative: false, fsCache: false, moduleCache: false, interopDefault: false });
+  for (const file of files) delete createRequire(entry).cache[file]; // CommonJS goes through Node's own loader, which would remember it
+  // As `require`: asked to import, it first lets Node load each file, which remembers the old content and runs a file that fails twice.
+  try { return pick(jiti(entry)); } catch (e) {
+    if (!(e instanceof SyntaxError) || !e.message.includes('await')) throw e;
+  }
+  return pick(await jiti.evalModule(await readFile(entry, 'utf8'), { filename: entry, async: true, forceTranspile: true })); // it waits at its top level
 }
 
 /** It was our name that could not be resolved, as Node says it for `import` and for `require`. */

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import type { Io, Layer, Subcommand } from '../schemas/index.ts';
+import type { Io, KernelView, Layer, Subcommand } from '../schemas/index.ts';
 import { place } from '../schemas/origin.ts';
 import type { BootOptions } from './boot.ts';
 import { boot, configOf } from './boot.ts';
@@ -136,9 +136,16 @@ async function bareKernel(o: MainOptions, config: Config, names: readonly string
 }
 
 async function runCommand(o: MainOptions, command: Subcommand, early: Early, config: Config, kernel: Kernel | null, bare: Kernel | null = kernel): Promise<number> {
+  let looked: Kernel | undefined;
   const parser = (bare ?? kernel)?.services.get('arguments');
   if (parser === undefined) throw new TappetError('E_FRONTEND', { message: 'no plugin reads the command line', do: 'switch cli/parse on again' });
   const parsed = await parser.parseCommand(command, early.rest);
   if ('help' in parsed) { o.io.out(`${parsed.help}\n`); return 0; }
-  return command.run({ ...parsed, io: o.io, cwd: early.cwd, config, kernel: kernel === null ? null : viewOf(kernel, dryRunner(kernel)) });
+  const view = (k: Kernel): KernelView => viewOf(k, dryRunner(k));
+  try {
+    return await command.run({
+      ...parsed, io: o.io, cwd: early.cwd, config, kernel: kernel === null ? null : view(kernel),
+      boot: async () => view(kernel ?? (looked ??= await boot({ cwd: early.cwd, builtins: o.builtins }, config))),
+    });
+  } finally { await looked?.dispose(); }
 }

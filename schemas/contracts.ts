@@ -190,6 +190,8 @@ export interface SubcommandContext {
   readonly config: ConfigView;
   /** Boots what is needed; only where `needs` is `kernel`. */
   readonly kernel: KernelView | null;
+  /** Starts a kernel for a look at it, where `needs` is less. @throws what stops a start */
+  boot(): Promise<KernelView>;
 }
 
 export interface SlashCommand { readonly name: string; readonly title: string; run(args: string, session: Session): Awaitable<string | void> }

@@ -24,7 +24,7 @@ function standingIn<T>(folder: string, work: () => T): T {
   try { process.chdir(folder); moved = true; } catch { process.cwd = () => folder; }
   try { return work(); } finally { if (moved) process.chdir(before); else process.cwd = cwd; }
 }
-const explorer = standingIn(dirname(typeof __filename === 'string' ? __filename : fileURLToPath(import.meta.url)), make);
+const explorer = standingIn(dirname(fileURLToPath(import.meta.url)), make);
 
 /** The text of a file; '' where it is empty. */
 export async function loadText(path: string): Promise<string> {

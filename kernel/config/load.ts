@@ -13,7 +13,6 @@ import type { Env, Places } from './places.ts';
 import { LOCAL_FILE, PACKAGE_FILE, PACKAGE_KEY, PROJECT_FILES } from './places.ts';
 import { findPlugin } from './plugin-files.ts';
 import { listPolicyFiles, readPolicyFile } from './policy-files.ts';
-import type { ReadFile } from './read.ts';
 import { readConfigFile, readConfigText } from './read.ts';
 import type { TrustState } from './trust.ts';
 import { readTrust, trustFile, writeTrust } from './trust.ts';
@@ -49,7 +48,7 @@ export interface Config extends ConfigView, Omit<Merged, 'chain' | 'keys' | 'set
   withDefaults(defaults: readonly LayerFile[]): Config;
 }
 
-/** @throws E_POLICY_BROKEN; all else is in `problems` and `fatal` */
+/** Throws nothing: what is wrong is in `problems`, what must stop a start in `fatal` as well. */
 export async function loadConfig(sources: ConfigSources, last: Config | null = null): Promise<Config> {
   const { places, root, env } = sources;
   const problems: ConfigProblem[] = [];
@@ -78,9 +77,8 @@ export async function loadConfig(sources: ConfigSources, last: Config | null = n
       }
     } catch (e) {
       const error = isTappetError(e) && e.code === 'E_POLICY_BROKEN' ? e : new TappetError('E_POLICY_BROKEN', { message: messageOf(e), where: isTappetError(e) ? e.facts.where : places.policy.main, cause: isTappetError(e) ? e.facts.cause : undefined });
-      if (last === null) throw error;
       layers.push({ layer: 'policy', file: places.policy.main, state: 'broken', why: error.message });
-      problems.push(problemOf(error));
+      if (last === null) fatal.push(error); else problems.push(problemOf(error));
       return;
     }
     if (read.length === 0) layers.push({ layer: 'policy', file: places.policy.main, state: 'absent' });
@@ -157,11 +155,12 @@ interface Parts {
 function assemble(parts: Parts): Config {
   const { sources, files, trustState } = parts;
   const merged = mergeLayers([...parts.defaults, ...files], { trusted: trustState.trusted });
+  const fatal = [...parts.fatal, ...merged.errors];
   const config: Config = {
     ...merged,
     root: sources.root, sources, files,
-    fatal: [...parts.fatal, ...merged.errors],
-    problems: parts.problems,
+    fatal,
+    problems: [...fatal.map((e) => ({ ...problemOf(e), fatal: true })), ...parts.problems],
     layers: parts.layers,
     trust: { root: sources.root, ...trustState, files: parts.gated, waits: trustState.trusted ? [] : waiting(merged) },
     chain: (path): readonly ChainLink[] => merged.chain(path),

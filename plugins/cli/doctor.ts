@@ -2,8 +2,7 @@
 import { constants } from 'node:fs';
 import { access, readdir, stat } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
-import { definePlugin, printError } from 'tappet/kernel';
-import type { TappetError } from 'tappet/kernel';
+import { asTappetError, definePlugin, printError } from 'tappet/kernel';
 import { allKeyVariables, cleanText, columns, jsonText, shownFile } from 'tappet/kit';
 import type { Reader } from 'tappet/kit';
 import type { ConfigView, SubcommandContext } from 'tappet/schemas';
@@ -20,7 +19,7 @@ export default definePlugin({
     async run(c) {
       const reader = { cwd: c.cwd, home: folders.home, width: c.io.isTTY ? c.io.columns : undefined };
       const checks = (await Promise.all([nodeCheck(), placeChecks(folders), layerChecks(c.config, reader), trustCheck(c.config), keyCheck(c), bashCheck(c), codeCacheCheck(folders.cache)])).flat();
-      const problems = problemsOf(c.config);
+      const problems = [...c.config.problems.map(({ code, printed }) => ({ code, printed })), ...(await startProblems(c))];
       const isWell = problems.length === 0 && checks.every((k) => k.state !== 'wrong');
       if (c.json) c.io.out(`${jsonText({ ok: isWell, checks, problems })}\n`);
       else c.io.out(`${[
@@ -32,10 +31,16 @@ export default definePlugin({
   }),
 });
 
-/** With what stops a start, where it is not among the problems. */
-function problemsOf(config: ConfigView & { readonly fatal?: readonly TappetError[] }): { code: string; printed: string }[] {
-  const all = [...config.problems, ...(config.fatal ?? []).map((e) => ({ code: e.code, printed: printError(e) }))];
-  return all.filter((p, i) => all.findIndex((q) => q.printed === p.printed) === i).map(({ code, printed }) => ({ code, printed }));
+/** What only a start shows: a plugin that fails, a guard that policy demands and that is off. */
+async function startProblems(c: SubcommandContext): Promise<{ code: string; printed: string }[]> {
+  if (c.config.problems.some((p) => p.fatal)) return []; // it stops before
+  try {
+    const { plugins } = await c.boot();
+    return plugins.filter((p) => p.state === 'failed').map((p) => ({ code: /^E_\w+/.exec(p.error ?? '')?.[0] ?? 'E_PLUGIN_LOAD', printed: p.error ?? `${p.name} failed` }));
+  } catch (e) {
+    const error = asTappetError(e);
+    return [{ code: error.code, printed: printError(error) }];
+  }
 }
 
 function nodeCheck(): Check {

@@ -4,7 +4,7 @@ import { definePlugin, messageOf, nearest, TappetError } from 'tappet/kernel';
 import { chainAt, chainRows, columns, configKeys, isConfigKey, jsonText, keysAt, PLUGIN_COLUMNS, pluginRow, pluginText, shownPlace, valueAt, valueText } from 'tappet/kit';
 import type { Reader } from 'tappet/kit';
 import { LAYERS, parseRule, ruleText } from 'tappet/schemas';
-import type { ChainLink, ConfigView, KernelView, Opinion, Origin, RuleBehavior, SourcedRule, SubcommandContext, Tool } from 'tappet/schemas';
+import type { ChainLink, ConfigView, KernelView, Opinion, Origin, RuleBehavior, SubcommandContext, Tool } from 'tappet/schemas';
 
 export default definePlugin({
   name: 'cli/explain',
@@ -61,12 +61,12 @@ interface SaidRule { readonly behavior: RuleBehavior; readonly rule: string; rea
 const BEHAVIORS: readonly RuleBehavior[] = ['deny', 'ask', 'allow'];
 
 /** Highest layer first. Lists that were set aside as a whole have only the place of the list. */
-function rulesOf(config: ConfigView & { readonly rules?: readonly SourcedRule[] }, only: RuleBehavior | undefined): SaidRule[] {
+function rulesOf(config: ConfigView, only: RuleBehavior | undefined): SaidRule[] {
   return BEHAVIORS.filter((b) => only === undefined || b === only).flatMap((behavior) => {
-    const counting = config.rules?.filter((r) => r.behavior === behavior).map((r): SaidRule => ({ behavior, rule: ruleText(r), origin: r.origin, status: 'counts' }));
-    const lists = config.chain(`permissions.${behavior}`).filter((l) => counting === undefined || l.status === 'set aside');
-    const aside = lists.flatMap((l) => (l.value as readonly string[]).map((rule): SaidRule => ({ behavior, rule, origin: l.origin, status: l.status === 'set aside' ? 'set aside' : 'counts', ...(l.reason === undefined ? {} : { reason: l.reason }) })));
-    return [...(counting ?? []), ...aside].sort((a, b) => LAYERS.indexOf(b.origin.layer) - LAYERS.indexOf(a.origin.layer));
+    const counting = config.rules.filter((r) => r.behavior === behavior).map((r): SaidRule => ({ behavior, rule: ruleText(r), origin: r.origin, status: 'counts' }));
+    const lists = config.chain(`permissions.${behavior}`).filter((l) => l.status === 'set aside');
+    const aside = lists.flatMap((l) => (l.value as readonly string[]).map((rule): SaidRule => ({ behavior, rule, origin: l.origin, status: 'set aside', ...(l.reason === undefined ? {} : { reason: l.reason }) })));
+    return [...counting, ...aside].sort((a, b) => LAYERS.indexOf(b.origin.layer) - LAYERS.indexOf(a.origin.layer));
   });
 }
 const rulesText = (rules: readonly SaidRule[], reader: Reader): string =>

@@ -19,6 +19,8 @@ export interface HttpClientOptions extends LaneOptions {
   readonly firstByteMs?: number | undefined;
   /** Milliseconds between two events; comments and pings are none; 90 s. */
   readonly betweenBytesMs?: number | undefined;
+  /** Bytes of one answer, decompressed; 512 MiB. The longest answers, each word in an event of its own, have a tenth of it. */
+  readonly mostBytes?: number | undefined;
 }
 export interface HttpRequest {
   readonly method?: string | undefined;
@@ -52,13 +54,11 @@ export interface HttpClient {
 
 const ERROR_TEXT_BYTES = 64 * 1024;
 const JSON_BYTES = 64 * 1024 * 1024;
-/** Of one answer, decompressed. The longest answers, each word in an event of its own, have a tenth of it. */
-const ANSWER_BYTES = 512 * 1024 * 1024;
 /** A connection whose reader left early may finish its answer for so long, and be used again. */
 const GRACE_MS = 250;
 
 export function createHttpClient(options: HttpClientOptions): HttpClient {
-  const { provider, firstByteMs = 120_000, betweenBytesMs = 90_000 } = options;
+  const { provider, firstByteMs = 120_000, betweenBytesMs = 90_000, mostBytes = 512 * 1024 * 1024 } = options;
   let opened: Promise<Lane> | undefined;
   const lane = (): Promise<Lane> => (opened ??= openLane(options).catch((e: unknown) => { opened = undefined; throw e; }));
   const where = URL.canParse(options.baseUrl) ? new URL(options.baseUrl).host : 'the base URL';
@@ -120,7 +120,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       let timer = setTimeout(silent, betweenBytesMs);
       try {
         content = await decoded(answer);
-        for await (const e of sseEvents(measured(content.iterator({ destroyOnReturn: false })))) {
+        for await (const e of sseEvents(measured(content.iterator({ destroyOnReturn: false }), mostBytes))) {
           if (stopped !== undefined) throw stopped;
           if (o.isPing === undefined ? e.event === 'ping' : o.isPing(e)) continue;
           clearTimeout(timer);
@@ -182,11 +182,11 @@ function parsed(text: string): unknown {
   try { return JSON.parse(text); } catch { return undefined; }
 }
 
-async function* measured(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, void> {
+async function* measured(chunks: AsyncIterable<Uint8Array>, most: number): AsyncGenerator<Uint8Array, void, void> {
   let size = 0;
   for await (const chunk of chunks) {
     size += chunk.length;
-    if (size > ANSWER_BYTES) throw trouble(`sends an answer without end: more than ${ANSWER_BYTES / 1024 / 1024} MiB`, false);
+    if (size > most) throw trouble(`sends an answer without end: more than ${most} bytes`, false);
     yield chunk;
   }
 }

@@ -49,7 +49,7 @@ async function seize(file: string, me: LockOwner): Promise<number | LockTaken> {
     if (typeof breaker === 'number') {
       closeSync(breaker);
       const now = look(file);
-      if (now !== null && now.isDead && nameOf(now.owner) === victim) unlinkSync(file);
+      if (now?.isDead && nameOf(now.owner) === victim) unlinkSync(file);
       rmSync(draftOf(file, victim), { force: true });
       unlinkSync(breaking);
     } else if (performance.now() > end) return breaker;

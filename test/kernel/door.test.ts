@@ -105,6 +105,14 @@ test('a package that throws while it loads is not run a second time, whatever it
   assert.match(l.report('acme/x')!.error!, /Cannot find package 'zod'/);
   assert.equal((globalThis as { runs?: number }).runs, 1);
 });
+test('a loose module that throws while it loads is run once; one that waits at its top level is waited for', async (t) => {
+  const p = project(t, { only: [], files: { 'agent.config.yaml': 'plugins:\n  acme/x: { use: ./x.mjs }\n  acme/y: { use: ./y.mjs }\n  acme/z: { use: ./z.ts }\n', 'x.mjs': "globalThis.looseRuns = (globalThis.looseRuns ?? 0) + 1;\nthrow new Error('at import');\n", 'y.mjs': "import { definePlugin } from 'tappet/kernel';\nconst name = await Promise.resolve('acme/y');\nexport default definePlugin({ name, api: 1, apply() {} });\n", 'z.ts': "import { definePlugin } from 'tappet/kernel';\nconst { name } = await import('./name.ts');\nexport default definePlugin({ name: name as string, api: 1, apply() {} });\n", 'name.ts': "export const name: string = 'acme/z';\n" } });
+  await trust(p);
+  const l = await load(t, p);
+  assert.match(l.report('acme/x')!.error!, /at import/);
+  assert.equal((globalThis as { looseRuns?: number }).looseRuns, 1);
+  assert.deepEqual(['acme/y', 'acme/z'].map((n) => l.report(n)?.error ?? l.report(n)?.state), ['running', 'running']);
+});
 test('a package that needs something that is not installed is told so', async (t) => {
   const p = project(t, { only: [], files: { 'agent.config.yaml': "plugins:\n  acme/x: { use: '@acme/x' }\n  acme/y: { use: ./y.ts }\n", ...NPM.esm, 'node_modules/@acme/x/index.js': "import 'left-pad-of-nobody';\n", 'y.ts': "import 'left-pad-of-nobody';\n" } });
   await trust(p);
@@ -112,8 +120,8 @@ test('a package that needs something that is not installed is told so', async (t
   for (const name of ['acme/x', 'acme/y']) assert.match(l.report(name)!.error!, /left-pad-of-nobody/, name);
 });
 test('code that changed on the disk is the code that runs in the next kernel of the same process', async (t) => {
-  for (const [use, file, more] of [['./x.mjs', 'x.mjs', {}], ["'@acme/x'", 'node_modules/@acme/x/index.js', { ...NPM.esm, ...facade('again') }]] as const) {
-    const text = (word: string): string => `const { definePlugin, defineTool, z } = globalThis[Symbol.for('tappet.face/1')]['tappet/kernel'];\nexport default definePlugin({ name: 'acme/x', api: 1, apply: ({ registries }) => registries.tools.add(defineTool({ name: '${word}', description: 'd', inputSchema: () => z.object({}), call: () => ({ data: 1 }) })) });\n`;
+  for (const [use, file, more] of [['./x.mjs', 'x.mjs', {}], ['./x.cjs', 'x.cjs', {}], ['./x.ts', 'x.ts', {}], ["'@acme/x'", 'node_modules/@acme/x/index.js', { ...NPM.esm, ...facade('again') }]] as const) {
+    const text = (word: string): string => (file.endsWith('.cjs') ? (all: string) => all.replace('export default', 'module.exports =') : String)(`const { definePlugin, defineTool, z } = globalThis[Symbol.for('tappet.face/1')]['tappet/kernel'];\nexport default definePlugin({ name: 'acme/x', api: 1, apply: ({ registries }) => registries.tools.add(defineTool({ name: '${word}', description: 'd', inputSchema: () => z.object({}), call: () => ({ data: 1 }) })) });\n`);
     const p = project(t, { only: [], files: { 'agent.config.yaml': `plugins:\n  acme/x: { use: ${use} }\n`, ...more, [file]: text('Old') } });
     await trust(p);
     const before = await load(t, p);

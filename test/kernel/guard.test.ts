@@ -8,7 +8,6 @@ import { createHookTable } from '../../kernel/guard.ts';
 import { fold, TABLE } from '../../kernel/hooks.ts';
 import type { Firing, LocalTap, TapFunction } from '../../kernel/hooks.ts';
 import { contextSaid } from '../../schemas/hooks.ts';
-import type { Layer } from '../../schemas/index.ts';
 import { LAYERS } from '../../schemas/origin.ts';
 import { BODIES, ELICITATION, record, table } from '../support/hook-table.ts';
 import type { Tap } from '../support/hook-table.ts';

@@ -13,6 +13,12 @@ import type { Project } from './project.ts';
 type More = Partial<BootOptions>;
 export const bootOptions = (p: Project, more: More = {}): BootOptions => ({ cwd: p.dir, builtins: p.builtins, env: p.env, home: p.home, policy: p.policy, ...more });
 export const configIn = (p: Project, more: More = {}): Promise<Config> => configOf(bootOptions(p, more));
+/** The same as a start sees it: what must stop it is thrown. */
+export async function startIn(p: Project, more: More = {}): Promise<Config> {
+  const c = await configIn(p, more);
+  if (c.fatal[0] !== undefined) throw c.fatal[0];
+  return c;
+}
 /** Trusts what lies in the project now. */
 export async function trust(p: Project, more: More = {}): Promise<void> { await (await configIn(p, more)).grantTrust(); }
 

@@ -2,7 +2,7 @@
 import { messageOf, TappetError } from 'tappet/kernel';
 import { chainAt, cleanText, jsonText, keysAt, shownFile, shownPlace, valueText } from 'tappet/kit';
 import type { Reader } from 'tappet/kit';
-import type { ConfigView, SubcommandContext } from 'tappet/schemas';
+import type { SubcommandContext } from 'tappet/schemas';
 
 const LAYERS = ['user', 'project', 'local'] as const;
 type OwnLayer = (typeof LAYERS)[number];
@@ -35,14 +35,14 @@ function chosenLayer({ options }: SubcommandContext): OwnLayer {
 
 /** Written is not yet counting: another layer may be nearer, a bound or missing trust may set it aside. */
 async function tell(c: SubcommandContext, done: { readonly key: string; readonly layer: OwnLayer; readonly file: string; readonly value: unknown }, sentence: string, reader: Reader): Promise<number> {
-  const after = await (c.config as ConfigView & { reload?(): Promise<ConfigView> }).reload?.();
+  const after = await c.config.reload();
   const notes: string[] = [];
-  const chain = after === undefined ? [] : chainAt(after, done.key);
+  const chain = chainAt(after, done.key);
   const link = done.value === null ? undefined : chain.find((l) => l.origin.layer === done.layer);
   const winner = chain.find((l) => l.status === 'counts');
   if (link?.status === 'set aside') notes.push(`it does not count: ${link.reason ?? 'it was set aside'}`);
   else if (link?.status === 'shadowed' && winner !== undefined) notes.push(`it does not count: ${shownPlace(winner.origin, reader)} (${winner.origin.layer}) says ${valueText(winner.value)}`);
-  if (after !== undefined && c.config.trust.trusted && after.trust.waits.length > 0) notes.push(`what this folder says has changed: ${after.trust.waits.length} of its settings wait for trust (tappet trust)`);
+  if (c.config.trust.trusted && after.trust.waits.length > 0) notes.push(`what this folder says has changed: ${after.trust.waits.length} of its settings wait for trust (tappet trust)`);
   c.io.out(c.json ? `${jsonText({ ...done, notes })}\n` : `${cleanText([sentence, ...notes].join('\n'))}\n`);
   return 0;
 }

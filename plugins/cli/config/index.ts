@@ -1,6 +1,6 @@
 /** `tappet config`: what counts and where it is said, values in and out of one's own files, and whether all of it is right. Runs when the configuration is broken. */
 import { resolve } from 'node:path';
-import { definePlugin, messageOf, nearest, printError, TappetError } from 'tappet/kernel';
+import { definePlugin, nearest, TappetError } from 'tappet/kernel';
 import { chainAt, cleanText, columns, configKeys, configSchema, isConfigKey, jsonText, keysAt, shownFile, shownPlace, valueAt, valueText } from 'tappet/kit';
 import type { Reader } from 'tappet/kit';
 import type { ConfigProblem, ConfigView, SubcommandContext } from 'tappet/schemas';
@@ -70,12 +70,9 @@ function get({ config, args, json, io }: SubcommandContext): number {
 
 async function validate({ config, args, json, io, cwd }: SubcommandContext, reader: Reader): Promise<number> {
   const file = args[0] === undefined ? null : resolve(cwd, args[0]);
-  const problems: readonly ConfigProblem[] = file === null ? [...config.problems, ...fatalOf(config)] : await checkFile(file, io.env);
+  const problems: readonly ConfigProblem[] = file === null ? config.problems : await checkFile(file, io.env);
   if (json) io.out(`${jsonText({ valid: problems.length === 0, problems })}\n`);
   else if (problems.length > 0) io.out(`${cleanText(problems.map((p) => p.printed).join('\n\n'))}\n\n${problems.length} ${problems.length === 1 ? 'problem' : 'problems'}\n`);
   else io.out(`no problems in ${file === null ? config.layers.filter((l) => l.state === 'counts').map((l) => shownFile(l.file, reader)).join(', ') : shownFile(file, reader)}\n`);
   return problems.length === 0 ? 0 : 2;
 }
-/** What stops a start, where it is not among the problems. */
-const fatalOf = (config: ConfigView & { readonly fatal?: readonly TappetError[] }): ConfigProblem[] =>
-  (config.fatal ?? []).map((e) => ({ code: e.code, text: messageOf(e), origin: null, fatal: true, printed: printError(e) })).filter((p) => !config.problems.some((q) => q.printed === p.printed));

@@ -44,7 +44,7 @@ export function tomlTable(text: string | undefined, table: string): Readonly<Rec
   const values: Record<string, string> = {};
   let current = '';
   for (const line of text?.split('\n') ?? []) {
-    const head = /^\s*\[([^\[\]]+)\]\s*(?:#.*)?$/.exec(line);
+    const head = /^\s*\[([^[\]]+)\]\s*(?:#.*)?$/.exec(line);
     if (head !== null) { current = head[1]!.trim(); continue; }
     const pair = /^\s*([\w.-]+)\s*=\s*(.+?)\s*$/.exec(line);
     if (pair !== null && current === table) values[pair[1]!] = /^(["'])(.*?)\1/.exec(pair[2]!)?.[2] ?? pair[2]!;

@@ -8,7 +8,7 @@ import { imageInfo } from './image.ts';
 import { cellBlocks, readCells } from './notebook.ts';
 import type { Cell } from './notebook.ts';
 import { pageOf, pageOfLarge } from './page.ts';
-import type { Paged, Range } from './page.ts';
+import type { Paged, } from './page.ts';
 
 const options = () => z.object({
   maxLines: z.number().int().positive().default(2000).describe('lines that one call shows'),

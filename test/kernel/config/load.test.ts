@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import type { Config } from '../../../kernel/config/load.ts';
 import { isTappetError, printError } from '../../../kernel/errors.ts';
 import { ruleText } from '../../../schemas/permissions.ts';
-import { bootOptions, configIn, trust } from '../../support/layers.ts';
+import { bootOptions, configIn, startIn, trust } from '../../support/layers.ts';
 import { project } from '../../support/project.ts';
 import type { Project } from '../../support/project.ts';
 
@@ -85,7 +85,7 @@ test('a policy that is broken in any way stops the start, with its place', async
     ['env: { A: "${HOME}" }', /knows no variables[^]*policy\.yaml:1:11/], [`# ${'x'.repeat(256_000)}`, /larger than 256000 bytes/], ['- a\n', /expected a map/],
   ] as const) {
     const p = project(t, { files: { 'policy:policy.yaml': text } });
-    const said = await refused(configIn(p));
+    const said = await refused(startIn(p));
     assert.match(said, /^E_POLICY_BROKEN/);
     assert.match(said, says);
   }
@@ -104,7 +104,7 @@ test('a policy file that is a folder, a link, or in the wrong place or name stop
   for (const [name, make, says] of cases) {
     const p = project(t);
     make(p);
-    const said = await refused(configIn(p));
+    const said = await refused(startIn(p));
     assert.match(said, /^E_POLICY_BROKEN/, name);
     assert.match(said, says, name);
   }
@@ -133,7 +133,7 @@ test('a policy must belong to its owner, and nobody else may write to it or to a
 test('a policy of somebody else is refused', { skip: process.getuid?.() === 0 ? false : 'only root can give files away' }, async (t) => {
   const p = project(t, { files: { 'policy:policy.yaml': DENY('Read(x)') } });
   (await import('node:fs')).chownSync(p.policy.main, 4242, 4242);
-  assert.match(await refused(configIn(p, { policy: { ...p.policy, owner: 0 } })), /it must belong to root/);
+  assert.match(await refused(startIn(p, { policy: { ...p.policy, owner: 0 } })), /it must belong to root/);
 });
 
 // ---- flags -----------------------------------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { definePlugin, faultError, isTappetError } from 'tappet/kernel';
+import { definePlugin, type faultError, isTappetError } from 'tappet/kernel';
 import type { Open, Session, SessionEvent, TurnEnd } from 'tappet/kernel';
 import { frontendIn, testIo, untilAborted } from './bench.ts';
 import { invocation } from './invocation.ts';

@@ -11,7 +11,7 @@ import type { TestContext } from 'node:test';
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { crcHex } from 'tappet/kit';
-import type { Line, LineDraft, SessionInfo, SessionLog, SessionStore, UserMessage, Uuid } from 'tappet/schemas';
+import type { Line, LineDraft, SessionInfo, SessionStore, UserMessage, Uuid } from 'tappet/schemas';
 import plugin from '../../../plugins/stores/sessions/index.ts';
 import { sessionStore } from '../../../plugins/stores/sessions/index.ts';
 import { bundle } from '../../support/bundle.ts';
