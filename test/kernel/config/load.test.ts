@@ -117,7 +117,7 @@ test('files of policy.d count after policy.yaml, in the order of their names; ot
 });
 test('a policy must belong to its owner, and nobody else may write to it or to a folder above it', { skip: process.getuid === undefined }, async (t) => {
   const owner = process.getuid!();
-  const start = (p: Project) => configIn(p, { policy: { ...p.policy, owner } });
+  const start = (p: Project) => startIn(p, { policy: { ...p.policy, owner } });
   const p = project(t, { files: { 'policy:policy.yaml': DENY('Read(x)') } });
   assert.deepEqual(denies(await start(p)), ['policy Read(x)']);
   chmodSync(p.policy.main, 0o664);
