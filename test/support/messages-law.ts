@@ -130,6 +130,7 @@ function checkMessage(m: unknown, at: string): void {
   if (typeof m.content === 'string') return m.content.trim() === '' ? breach(`${at}: user messages must have non-empty content`) : undefined;
   if (!Array.isArray(m.content) || m.content.length === 0) return breach(`${at}: all messages must have non-empty content except for the optional final assistant message`);
   m.content.forEach((b, i) => checkBlock(b, String(m.role), `${at}.content.${i}`));
+  if (m.role === 'assistant' && ['thinking', 'redacted_thinking'].includes(String((m.content as Json[]).at(-1)?.type))) breach(`${at}: The final block in an assistant message cannot be \`thinking\`.`);
 }
 
 function checkBlock(b: unknown, role: string, at: string): void {

@@ -98,6 +98,7 @@ function check(b: any, model: string): string | null {
     const calling = b.toolConfig?.functionCallingConfig;
     if (calling !== undefined && !['AUTO', 'ANY', 'NONE'].includes(calling.mode)) yield 'Invalid function calling mode';
     for (const name of calling?.allowedFunctionNames ?? []) if (!names.has(name)) yield `allowed_function_names: ${name} is not declared`;
+    if (b.contents.at(-1).role === 'model' && !/^gemini-(?:2\.|3-|3\.1-)/.test(model)) yield 'Requests ending with a model turn are not supported.';
     // A turn begins with what the user says himself.
     const turn = b.contents.findLastIndex((c: any) => c.role === 'user' && c.parts?.some((p: any) => p.functionResponse === undefined));
     let open: { id: string | undefined; name: string }[] = [];

@@ -53,5 +53,5 @@ export function testModel(given: readonly (Step | ((request: ModelRequest) => St
     yield { type: 'message_stop' };
   }
   const fault = (f: Partial<ModelFault>) => faultError({ kind: 'server_error', message: 'it broke', provider: 'test', model: 'model', transient: false, ...f });
-  return { plugin, requests, push: (...more: (Step | ((request: ModelRequest) => Step))[]) => { steps.push(...more); } };
+  return { plugin, requests, drain: () => { steps.length = 0; }, push: (...more: (Step | ((request: ModelRequest) => Step))[]) => { steps.push(...more); } };
 }

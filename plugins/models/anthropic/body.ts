@@ -10,6 +10,8 @@ const MARK = '"cache_control":{"type":"ephemeral"}';
 const MARKED_END = Buffer.from(`,${MARK}}]}`);
 const COMMA = Buffer.from(',');
 const TAIL = Buffer.from(']}');
+/** Newer models do not finish an answer that was begun for them. */
+const GO_ON = Buffer.from(',{"role":"user","content":[{"type":"text","text":"The answer broke off here. Go on."}]}');
 
 export interface BodyOptions {
   readonly request: ModelRequest;
@@ -65,7 +67,7 @@ function systemOf(blocks: readonly SystemPromptBlock[], caching: boolean): { rea
 
 /** The other two: at the end, and where the request before had its end, so that its cache entry is found however many blocks came since. */
 function messageParts({ request, staleThinking }: BodyOptions, caching: boolean): Uint8Array[] {
-  const sent = request.messages.map((m) => ({ role: m.message.role, bytes: staleThinking.get(m.message) ?? m.bytes })).filter((m) => m.bytes.length > 0);
+  const sent = request.messages.map(({ message, bytes }) => ({ role: message.role, last: message.content.at(-1)?.type, bytes: staleThinking.get(message) ?? bytes })).filter((m) => m.bytes.length > 0);
   const marked = new Set<number>();
   for (let i = sent.length - 1; caching && i >= 0 && marked.size < 2; i--) if (sent[i]!.role === 'user') marked.add(i);
   const parts: Uint8Array[] = [];
@@ -74,6 +76,9 @@ function messageParts({ request, staleThinking }: BodyOptions, caching: boolean)
     if (marked.has(i)) parts.push(bytes.subarray(0, bytes.length - 3), MARKED_END);
     else parts.push(bytes);
   }
+  const end = sent.at(-1);
+  // A pause in the middle of the API's own tools is no end.
+  if (end?.role === 'assistant' && end.last !== 'vendor') parts.push(GO_ON);
   return parts;
 }
 

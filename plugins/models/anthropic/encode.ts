@@ -7,6 +7,8 @@ export const PROVIDER = 'anthropic';
 /** Empty where nothing is left that an answer of the model could hold; the request leaves such a message out. */
 export function encode(message: NormalizedMessage, o: { readonly thinking: boolean } = { thinking: true }): Uint8Array {
   const content = message.role === 'user' ? userContent(message.content) : message.content.flatMap((b) => answerBlock(b, o.thinking));
+  // An answer that broke off behind its thoughts; the API refuses such an end, and would refuse it in each request from then on.
+  while (message.role === 'assistant' && /thinking$/.test(String(content.at(-1)?.type))) content.pop();
   if (content.length === 0 && message.role === 'assistant') return new Uint8Array(0);
   return Buffer.from(wellFormed({ role: message.role, content: content.length === 0 ? [{ type: 'text', text: '(empty message)' }] : content }));
 }

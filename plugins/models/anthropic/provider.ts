@@ -1,8 +1,8 @@
 /** Anthropic's Messages API as a provider: one request, a second try without what the server refuses, the answer as events. */
 import { faultError, messageOf } from 'tappet/kernel';
 import type { TappetError } from 'tappet/kernel';
-import { callIdsIn, clientOptions, createHttpClient, eventObject, findModel, isRecord, mergeModels, oddities, plainWords, providerAccess, transportFault } from 'tappet/kit';
-import type { FoundKey, HttpAnswer, HttpClient, ProviderAccess } from 'tappet/kit';
+import { callIdsIn, clientOptions, createHttpClient, findModel, isRecord, mergeModels, plainWords, providerAccess, transportFault } from 'tappet/kit';
+import type { FoundKey, HttpClient, ProviderAccess } from 'tappet/kit';
 import type { KeyStore, ModelEvent, ModelFault, ModelInfo, ModelProvider, ModelRequest, NormalizedMessage, ProviderSettings, Settings, ToolSpec } from 'tappet/schemas';
 import { bodyOf, toolsJson, withoutThinking } from './body.ts';
 import type { Body } from './body.ts';
@@ -14,7 +14,7 @@ import type { Fault } from './faults.ts';
 import { keyHeaders } from './key.ts';
 import { remedyFor } from './relief.ts';
 import type { Relief, Remedy } from './relief.ts';
-import { answerEvents } from './stream.ts';
+import { answerEvents, answerObjects } from './stream.ts';
 import { MODELS, UNKNOWN } from './table.ts';
 
 type Json = Record<string, unknown>;
@@ -166,7 +166,7 @@ export function createProvider(o: Surroundings): { readonly provider: ModelProvi
       if (/^\s*\{\s*"(?:type"\s*:\s*"error"|error"\s*:)/.test(said)) return { fault: faultOfAnswer(answer.status, answer.headers, said) };
       return { fault: { kind: 'broken_stream', status: answer.status, transient: false, message: `what answers is no stream of events but ${kind}: check the base URL (it says "${plainWords(said)}")` } };
     }
-    return { events: objects(answer), headers: answer.headers };
+    return { events: answerObjects(answer.events), headers: answer.headers };
   }
 
   async function viaCloud({ to, fail, signal }: Line, body: Body): Promise<Opened> {
@@ -210,13 +210,4 @@ export function createProvider(o: Surroundings): { readonly provider: ModelProvi
     },
   };
   return { provider, close: () => { for (const s of sides) s.http.close(); } };
-}
-
-/** The objects in a stream's events; what is none is told by a made-up event of an unknown kind, which the reader skips aloud. */
-async function* objects(answer: HttpAnswer): AsyncGenerator<Json, void, void> {
-  const odd = oddities();
-  for await (const e of answer.events) {
-    const said = eventObject(e, odd);
-    yield said === null ? { type: 'no JSON object' } : said.type === undefined && e.event !== null ? { ...said, type: e.event } : said;
-  }
 }

@@ -1,6 +1,6 @@
 /** An answer's events, as the API sends them, in the words of the loop. */
-import { blockQueue, callIdOf, callInput, countOf, isRecord, oddities, shown, textOf } from 'tappet/kit';
-import type { GrowingBlock, Oddities } from 'tappet/kit';
+import { blockQueue, callIdOf, callInput, countOf, eventObject, isRecord, oddities, shown, textOf } from 'tappet/kit';
+import type { GrowingBlock, Oddities, SseEvent } from 'tappet/kit';
 import type { Block, ModelEvent, Usage } from 'tappet/schemas';
 import { NO_USAGE } from 'tappet/schemas';
 import { PROVIDER } from './encode.ts';
@@ -20,6 +20,15 @@ interface Part { take(delta: Json): void; finish(): void }
 
 /** Ends of an answer that need no words. */
 const WORDLESS = ['max_tokens', 'model_context_window_exceeded', 'pause_turn'];
+
+/** The objects in a stream's events; what is none is told by a made-up event of an unknown kind, which the reader skips aloud. */
+export async function* answerObjects(events: AsyncIterable<SseEvent>): AsyncGenerator<Json, void, void> {
+  const odd = oddities();
+  for await (const e of events) {
+    const said = eventObject(e, odd);
+    yield said === null ? { type: 'no JSON object' } : said.type === undefined && e.event !== null ? { ...said, type: e.event } : said;
+  }
+}
 
 export async function* answerEvents(events: AsyncIterable<Json>, o: Answering): AsyncGenerator<ModelEvent, void, void> {
   const queue = blockQueue();

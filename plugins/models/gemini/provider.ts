@@ -1,18 +1,17 @@
-/** The provider: where the vendor is, requests from cached parts, answers as events. */
+/** The provider: where the vendor is, a request, a second try without what it refuses, answers as events. */
 import { faultError, TappetError } from 'tappet/kernel';
-import { callIdsIn, clientOptions, countOf, createHttpClient, findModel, isRecord, mergeModels, plainWords, providerAccess, shownUrl, transportFault, wireJson } from 'tappet/kit';
+import { callIdsIn, clientOptions, countOf, createHttpClient, findModel, isRecord, mergeModels, plainWords, providerAccess, shownUrl, transportFault } from 'tappet/kit';
 import type { FoundKey, HttpAnswer, SseEvent } from 'tappet/kit';
-import type { EncodedMessage, KeyStore, ModelEvent, ModelInfo, ModelProvider, ModelRequest, NormalizedMessage, Origin, Settings, ToolSpec } from 'tappet/schemas';
+import type { KeyStore, ModelEvent, ModelInfo, ModelProvider, ModelRequest, Origin, Settings } from 'tappet/schemas';
 import { geminiEvents } from './answer.ts';
 import type { Answering } from './answer.ts';
+import { bodiesWith } from './bodies.ts';
 import { faultFor, refusalIn, refusalOf } from './faults.ts';
 import type { Failing } from './faults.ts';
-import { ALONE, contentsOf, frameOf, PROVIDER, toolsJson } from './request.ts';
-import type { Around } from './request.ts';
-import { isThirdOrLater, MODELS, UNKNOWN } from './table.ts';
+import { PROVIDER } from './request.ts';
+import { MODELS, UNKNOWN } from './table.ts';
 
 const VENDOR_URL = 'https://generativelanguage.googleapis.com/v1beta';
-const COMMA = Buffer.from(',');
 const OPTIONS = ['body'];
 
 export interface Surroundings {
@@ -40,36 +39,10 @@ export function geminiProvider({ settings, env, origin, keys }: Surroundings): {
   const models = mergeModels(PROVIDER, MODELS, settings.models, UNKNOWN);
   const infoOf = (model: string): ModelInfo => findModel(models, model.replace(/^models\//, '')) ?? { id: model.replace(/^models\//, ''), ...UNKNOWN };
 
-  const own = new WeakSet<Uint8Array>();
-  const surrounded = new WeakMap<NormalizedMessage, Map<string, Uint8Array>>();
-  const toolsMade = new WeakMap<readonly ToolSpec[], string>();
+  const bodies = bodiesWith(more);
   /** Models that refused to be told how much to think. */
   const unmeasured = new Set<string>();
-  /** Messages whose signatures the vendor does not take any more. */
-  const stale = new WeakSet<NormalizedMessage>();
-
-  const write = (message: NormalizedMessage, around: Around): Uint8Array => Buffer.from(contentsOf(message, around).map((c) => wireJson(c)).join(','));
-  /** As encoded, unless it needs to know what stands around it: results their functions' names, foreign calls a signature. */
-  const bytesOf = ({ message, bytes }: EncodedMessage, before: EncodedMessage | undefined, third: boolean): Uint8Array => {
-    const results = message.content.some((b) => b.type === 'tool_result');
-    const calls = message.content.some((b) => b.type === 'tool_use');
-    const signatures = !stale.has(message);
-    const mustSign = third && calls;
-    if (!results && !mustSign && signatures && own.has(bytes)) return bytes;
-    const how = `${mustSign} ${signatures}`;
-    const known = surrounded.get(message) ?? new Map<string, Uint8Array>();
-    surrounded.set(message, known);
-    const made = known.get(how) ?? write(message, { names: results ? namesIn(before?.message) : ALONE.names, mustSign, signatures });
-    known.set(how, made);
-    return made;
-  };
-  const bodyOf = (request: ModelRequest, info: ModelInfo): Uint8Array[] => {
-    const tools = toolsMade.get(request.tools) ?? toolsJson(request.tools);
-    toolsMade.set(request.tools, tools);
-    const third = isThirdOrLater(info.id);
-    const parts = request.messages.map((m, i) => bytesOf(m, request.messages[i - 1], third)).filter((p) => p.length > 0);
-    return [Buffer.from(frameOf(request, info, more, tools, !unmeasured.has(info.id))), ...parts.flatMap((p, i) => (i === 0 ? [p] : [COMMA, p])), Buffer.from(']}')];
-  };
+  const bodyOf = (request: ModelRequest, info: ModelInfo): Uint8Array[] => bodies.make(request, info, !unmeasured.has(info.id));
 
   /** The vendor may repeat the key in its complaints. */
   const fail = (fault: Failing, model: string, cause?: unknown): Error => faultError({ provider: PROVIDER, model, ...fault, message: access.hide(fault.message) }, cause);
@@ -99,7 +72,7 @@ export function geminiProvider({ settings, env, origin, keys }: Surroundings): {
       else if (fault.status === 400 && /thought.?signature/i.test(fault.message) && !unsigned) {
         // Signed by another model, key or route: the conversation can go on without.
         unsigned = true;
-        for (const { message } of request.messages) stale.add(message);
+        bodies.forget(request.messages);
         notices.push('the vendor does not take the signatures of earlier thoughts any more; they were left out');
       } else if (fault.status === 400 && /thinking.?(?:level|budget|config)/i.test(fault.message) && !unmeasured.has(model)) {
         unmeasured.add(model);
@@ -119,11 +92,7 @@ export function geminiProvider({ settings, env, origin, keys }: Surroundings): {
       name: PROVIDER,
       models: () => models,
       available: () => access.missing(),
-      encode(message) {
-        const bytes = write(message, ALONE);
-        own.add(bytes);
-        return bytes;
-      },
+      encode: bodies.encode,
       async *stream(request, signal) {
         try {
           for await (const event of stream(request, signal)) {
@@ -150,8 +119,6 @@ export function geminiProvider({ settings, env, origin, keys }: Surroundings): {
     },
   };
 }
-
-const namesIn = (message: NormalizedMessage | undefined): ReadonlyMap<string, string> => new Map((message?.content ?? []).flatMap((b) => (b.type === 'tool_use' ? [[b.id, b.name] as const] : [])));
 
 /** A server that does not stream answers with one object, or with a list of them. */
 async function* whole(answer: HttpAnswer, o: Answering): AsyncGenerator<SseEvent, void, void> {

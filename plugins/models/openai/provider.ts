@@ -1,27 +1,22 @@
-/** A provider for one server: requests from cached parts, a second try without what the server refuses, answers as events. */
+/** A provider for one server: a request, a second try without what the server refuses, answers as events. */
 import { faultError, messageOf } from 'tappet/kernel';
-import { callIdsIn, clientOptions, countOf, createHttpClient, findModel, isRecord, plainWords, providerAccess, shownUrl, transportFault, wireJson } from 'tappet/kit';
+import { callIdsIn, clientOptions, countOf, createHttpClient, findModel, isRecord, plainWords, providerAccess, shownUrl, transportFault } from 'tappet/kit';
 import type { FoundKey, HttpAnswer, SseEvent } from 'tappet/kit';
-import type { EncodedMessage, KeyStore, ModelEvent, ModelInfo, ModelProvider, ModelRequest, NormalizedMessage, ToolSpec } from 'tappet/schemas';
+import type { KeyStore, ModelEvent, ModelInfo, ModelProvider, ModelRequest } from 'tappet/schemas';
+import { bodiesFor } from './bodies.ts';
 import { chatEvents, wholeCompletion } from './chat.ts';
-import { chatFrame, chatMessagesOf } from './chat-request.ts';
-import { mannerKey } from './content.ts';
-import type { Frame, Manner } from './content.ts';
 import { faultFor, refusalIn, refusalOf } from './faults.ts';
 import { leastNamed, reliefFor } from './relief.ts';
 import type { Relief } from './relief.ts';
-import { itemsOf, responsesFrame } from './responses-request.ts';
 import { responsesEvents, wholeResponse } from './responses.ts';
 import { servedModels } from './served.ts';
 import { endpoint } from './server.ts';
 import type { Server } from './server.ts';
-import { leastEffort } from './table.ts';
 import { failed } from './stream.ts';
 import type { Answering, Failing } from './stream.ts';
 
 /** How long a server of this machine has to say that it is there. */
 const PROBE_MS = 2_000;
-const COMMA = Buffer.from(',');
 
 export interface ProviderParts {
   readonly server: Server;
@@ -35,38 +30,13 @@ export function providerFor({ server, models, unknown, env, keys }: ProviderPart
   const { name, wire } = server;
   const client = createHttpClient(clientOptions({ provider: name, settings: server.settings, baseUrl: server.baseUrl, env, headers: server.headers }));
   const access = providerAccess({ provider: name, settings: server.settings, env, keys, needed: server.keyNeeded });
-  const home: Manner = { images: true, documents: server.vendor || name === 'openai', shortIds: false, reasoning: wire === 'responses' };
+  const bodies = bodiesFor(server);
   const at = shownUrl(server.baseUrl);
   let served: readonly ModelInfo[] = [];
 
   /** What each model's server was found to refuse. */
   const learnt = new Map<string, Set<Relief>>();
-  /** The least effort that each model takes, where it said so. */
-  const least = new Map<string, string>();
-  /** Messages whose reasoning the server does not know any more. */
-  const stale = new WeakSet<NormalizedMessage>();
-  /** What `encode` made here; bytes of before a change of the configuration may be of the other wire. */
-  const own = new WeakSet<Uint8Array>();
-  const rewritten = new WeakMap<NormalizedMessage, Map<string, Uint8Array>>();
-  const toolsMade = new WeakMap<readonly ToolSpec[], string>();
 
-  const write = (message: NormalizedMessage, manner: Manner): Uint8Array =>
-    Buffer.from((wire === 'responses' ? itemsOf(message, name, manner) : chatMessagesOf(message, name, manner)).map((i) => wireJson(i)).join(','));
-  const atHome = mannerKey(home);
-  /** `key` is that of the manner. */
-  const bytesOf = ({ message, bytes }: EncodedMessage, manner: Manner, key: string): Uint8Array => {
-    const usable = own.has(bytes);
-    if (usable && key === atHome && !stale.has(message)) return bytes;
-    const files = hasFiles(message) ? manner : home;
-    const mine: Manner = { ...manner, images: files.images, documents: files.documents, reasoning: manner.reasoning && !stale.has(message) };
-    const how = mannerKey(mine);
-    if (usable && how === atHome) return bytes;
-    const known = rewritten.get(message) ?? new Map<string, Uint8Array>();
-    rewritten.set(message, known);
-    const made = known.get(how) ?? write(message, mine);
-    known.set(how, made);
-    return made;
-  };
   /** A dated id is sent as it is, with the facts of its plain one; newer models of the vendor all think. */
   const infoOf = (model: string): ModelInfo => findModel(models, model) ?? findModel(served, model) ?? {
     ...unknown, ...(server.vendor && /^(?:o\d|gpt-(?:[5-9]|\d\d))/.test(model) ? { can: [...unknown.can ?? [], 'thinking', 'effort'] } : {}), ...findModel(models, model.replace(/-\d{4}-\d{2}-\d{2}$/, '')), id: model,
@@ -86,27 +56,6 @@ export function providerFor({ server, models, unknown, env, keys }: ProviderPart
   };
   const pathOf = (model: string): string => endpoint(server, wire === 'responses' ? 'responses' : 'chat/completions', model);
 
-  const frame = (request: ModelRequest, info: ModelInfo, without: ReadonlySet<Relief>): Frame => {
-    const tools = (make: (tools: readonly ToolSpec[]) => string): string => {
-      const made = toolsMade.get(request.tools) ?? make(request.tools);
-      toolsMade.set(request.tools, made);
-      return made;
-    };
-    const o = { request, server, model: server.azure?.deployment ?? info.id, info, without, tools, least: least.get(info.id) ?? (server.vendor ? leastEffort(info.id) : 'none') };
-    return wire === 'responses' ? responsesFrame(o) : chatFrame(o);
-  };
-  const bodyOf = (frame: Frame, request: ModelRequest, manner: Manner): Uint8Array[] => {
-    const key = mannerKey(manner);
-    const parts = [Buffer.from(frame.first), ...request.messages.map((m) => bytesOf(m, manner, key))].filter((p) => p.length > 0);
-    return [Buffer.from(frame.head), ...parts.flatMap((p, i) => (i === 0 ? [p] : [COMMA, p])), Buffer.from(frame.tail)];
-  };
-  const mannerOf = (info: ModelInfo, without: ReadonlySet<Relief>): Manner => ({
-    images: !without.has('files') && (info.can?.includes('images') ?? true),
-    documents: !without.has('files') && (info.can?.includes('documents') ?? home.documents),
-    shortIds: without.has('long_ids'),
-    reasoning: wire === 'responses' || (without.has('reasoning_back') && !without.has('reasoning_kept')),
-  });
-
   async function* stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelEvent, void, void> {
     const info = infoOf(request.model);
     const without = learnt.get(info.id) ?? new Set<Relief>();
@@ -117,17 +66,15 @@ export function providerFor({ server, models, unknown, env, keys }: ProviderPart
     let askedLess = false;
     let answer: HttpAnswer;
     for (;;) {
-      const made = frame(request, info, without);
-      const manner = mannerOf(info, without);
+      const body = bodies.make(request, info, without);
       const { shown, headers } = await authorised(info.id, signal);
       answer = await client.stream({
         path: pathOf(info.id), headers: { ...headers, 'content-type': 'application/json', accept: 'text/event-stream' },
-        body: bodyOf(made, request, manner), signal, model: info.id, isPing: (e) => e.event === 'ping' || e.event === 'keepalive',
+        body: body.parts, signal, model: info.id, isPing: (e) => e.event === 'ping' || e.event === 'keepalive',
       });
       if (answer.status >= 200 && answer.status < 300) break;
       const refusal = refusalOf(answer.status, answer.headers, await answer.text());
-      const sent = (manner.images || manner.documents) && request.messages.some(({ message }) => hasFiles(message)) ? new Set([...made.fields, 'files']) : made.fields;
-      const rule = reliefFor(refusal, sent, tried);
+      const rule = reliefFor(refusal, body.sent(), tried);
       if (rule === null) {
         if (answer.status === 401 && !askedAgain && await access.another(shown, signal)) {
           askedAgain = true;
@@ -138,11 +85,11 @@ export function providerFor({ server, models, unknown, env, keys }: ProviderPart
       const less = rule.relief === 'effort' && request.thinking === false && !askedLess ? leastNamed(refusal) : undefined;
       if (less !== undefined) {
         askedLess = true;
-        least.set(info.id, less);
+        bodies.learnLeast(info.id, less);
         continue;
       }
       tried.add(rule.relief);
-      if (rule.relief === 'stale_reasoning') for (const { message } of request.messages) stale.add(message);
+      if (rule.relief === 'stale_reasoning') bodies.forget(request.messages);
       else without.add(rule.relief);
       if (rule.notice !== '') notices.push(rule.notice);
     }
@@ -182,11 +129,7 @@ export function providerFor({ server, models, unknown, env, keys }: ProviderPart
         return `no server answers at ${at} (${signal.aborted ? `nothing came in ${PROBE_MS / 1000} s` : messageOf(e)})`;
       }
     },
-    encode(message) {
-      const bytes = write(message, home);
-      own.add(bytes);
-      return bytes;
-    },
+    encode: bodies.encode,
     async *stream(request, signal) {
       try {
         for await (const event of stream(request, signal)) {
@@ -204,7 +147,7 @@ export function providerFor({ server, models, unknown, env, keys }: ProviderPart
         try {
           const { status, headers, text, body } = await client.json({
             path: endpoint(server, 'responses/input_tokens', info.id), headers: { ...(await authorised(info.id, signal)).headers, 'content-type': 'application/json' },
-            body: bodyOf(frame(request, info, without), request, mannerOf(info, without)), signal, model: info.id,
+            body: bodies.make(request, info, without).parts, signal, model: info.id,
           });
           if (status >= 300) throw fail(faultFor(refusalOf(status, headers, text)), info.id);
           if (!isRecord(body) || typeof body.input_tokens !== 'number') throw fail(failed('server_error', 'the server gave no number of tokens', false), info.id);
@@ -217,5 +160,3 @@ export function providerFor({ server, models, unknown, env, keys }: ProviderPart
   };
   return { provider, close: () => client.close() };
 }
-
-const hasFiles = (message: NormalizedMessage): boolean => message.content.some((b) => b.type === 'image' || b.type === 'document' || (b.type === 'tool_result' && typeof b.content !== 'string' && b.content.some((c) => c.type !== 'text')));

@@ -213,6 +213,14 @@ test('a file that is gone while a session runs does not open what it had shut, i
     assert.deepEqual(denies(await gone.reload()), [], layer);
   }
 });
+test('an agent key that is taken out of package.json while a session runs is taken out', async (t) => {
+  const p = project(t, { files: { 'package.json': '{"agent": {"permissions": {"deny": ["Read(x)"]}}}' } });
+  const first = await configIn(p);
+  assert.deepEqual(denies(first), ['project Read(x)']);
+  p.write('package.json', '{"name": "agent"}');
+  const second = await first.reload();
+  assert.deepEqual([denies(second), second.problems], [[], []]);
+});
 test('a policy that breaks while a session runs stays in force without what it allowed, bounds and all; mended in place it counts again', async (t) => {
   const p = project(t, { files: { 'policy:policy.yaml': `mode: plan\n${DENY('Read(x)')}  allow: ["Read(a)"]\nbounds:\n  permissions: { onlyPolicyAllows: true }\n`, 'policy:policy.d/10.yaml': DENY('Read(y)'), [USER]: 'permissions: { allow: ["Read(b)"] }\n' } });
   const first = await configIn(p);

@@ -212,7 +212,7 @@ test('an alias or an id of another layer cannot make an allowed word mean anothe
 
 // ---- trust -----------------------------------------------------------------------------------------------------------------
 
-const ORDER = ['bypassPermissions', 'acceptEdits', 'default', 'dontAsk', 'plan'];
+const ORDER = ['default', 'dontAsk', 'plan'];
 test('before a folder is trusted its layers only tighten, for any key', () => {
   fc.assert(fc.property(anyLayer('built-in'), anyLayer('user'), anyLayer('project'), anyLayer('local'), (builtIn, user, project, local) => {
     const without = untrusted(builtIn, user);
@@ -237,13 +237,13 @@ test('what waits for trust is in the chain, with the reason', () => {
     }
   }), { numRuns: 60 });
 });
-test('a project may take a mode up, never down, before it is trusted', () => {
+test('before it is trusted a project may take a mode up where that is known to be up, never down', () => {
   const mode = (user: string | undefined, project: string) => untrusted(layerFile('built-in', { mode: 'default' }), layerFile('user', user === undefined ? {} : { mode: user }), layerFile('project', { mode: project })).settings.mode;
   assert.equal(mode(undefined, 'plan'), 'plan');
   assert.equal(mode('plan', 'default'), 'plan');
   assert.equal(mode('plan', 'dontAsk'), 'plan');
-  assert.equal(mode('bypassPermissions', 'default'), 'default');
-  assert.equal(mode('their-mode', 'plan'), 'their-mode');
+  assert.equal(mode('dontAsk', 'plan'), 'plan');
+  assert.equal(mode('their-mode', 'plan'), 'their-mode', 'a mode that nobody here knows may be stricter than any');
   assert.equal(mode(undefined, 'acceptEdits'), 'default');
 });
 test('after trust a project still may not choose a loose mode, reach models, or steer what programs load; each is set aside with the reason', () => {

@@ -70,3 +70,13 @@ test('places that cannot be made are found out without making them', async (t) =
   assert.equal(check(json, 'sessions and trust')?.state, 'wrong');
   assert.equal(json.ok, false);
 });
+test('every place of policy is listed with what became of it, also where it stops every start', async (t) => {
+  const p = await cliPlace(t, { plugins: ['cli/parse', 'cli/doctor'] });
+  assert.match((await p.run(['doctor'])).out, /policy .*policy\.yaml is not there/);
+  await p.file('/etc/tappet/policy.yaml', 'mode: [\n');
+  const { code, out } = await p.run(['doctor']);
+  assert.equal(code, 2);
+  assert.match(out, /E_POLICY_BROKEN/);
+  assert.match(out, /policy\.yaml:1:\d+/);
+  assert.equal((await p.run(['-p', 'hi'])).code, 3);
+});

@@ -5,6 +5,7 @@ import type { TestContext } from 'node:test';
 import { definePlugin } from 'tappet/kernel';
 import { turnExit } from 'tappet/kit';
 import type { TurnEnd } from 'tappet/schemas';
+import { signatureOf } from '../../support/messages-law.ts';
 import { frame as anthropicFrame, startMockAnthropic } from '../../support/mock-anthropic.ts';
 import { chunk, mockGemini } from '../../support/mock-gemini.ts';
 import { chatChunk, mockOpenai, responsesFrames } from '../../support/mock-openai.ts';
@@ -20,7 +21,7 @@ interface Wire {
   text(...deltas: readonly string[]): readonly string[];
   thought(words: string): readonly string[];
   /** Calls with their input as it stands on the wire; the id as the server has it. */
-  calls(...calls: readonly (readonly [id: unknown, input: string])[]): readonly string[];
+  calls(...calls: readonly (readonly [id: unknown, input: string, tool?: string])[]): readonly string[];
   readonly odd: string;
   readonly error: string;
   end(how: 'end' | 'calls' | 'length'): readonly string[];
@@ -46,21 +47,21 @@ const WIRES: Readonly<Record<string, Wire>> = {
       return { url: mock.url, texts: () => mock.requests.map((r) => { assert.equal(r.refused, null); return r.text; }) };
     },
     text: (...deltas) => block(0, { type: 'text', text: '' }, ...deltas.map((text) => ({ type: 'text_delta', text }))),
-    thought: (thinking) => block(0, { type: 'thinking', thinking: '', signature: '' }, { type: 'thinking_delta', thinking }, { type: 'signature_delta', signature: 's' }),
-    calls: (...calls) => calls.flatMap(([id, partial_json], i) => block(i + 1, { type: 'tool_use', id, name: 'Look', input: {} }, { type: 'input_json_delta', partial_json })),
+    thought: (thinking) => block(0, { type: 'thinking', thinking: '', signature: '' }, { type: 'thinking_delta', thinking }, { type: 'signature_delta', signature: signatureOf(thinking) }),
+    calls: (...calls) => calls.flatMap(([id, partial_json, name = 'Look'], i) => block(i + 1, { type: 'tool_use', id, name, input: {} }, { type: 'input_json_delta', partial_json })),
     odd: anthropicFrame({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 42 } }), error: anthropicFrame({ type: 'error', error: { type: 'overloaded_error', message: 'the kitchen is on fire' } }),
     end: (how) => [{ type: 'message_delta', delta: { stop_reason: { end: 'end_turn', calls: 'tool_use', length: 'max_tokens' }[how] }, usage: { output_tokens: 3 } }, { type: 'message_stop' }].map(anthropicFrame),
   },
   'openai, responses': openai('responses', {
     text: (...deltas) => item(0, { type: 'message' }, deltas.map((delta) => ({ type: 'response.output_text.delta', delta })), { type: 'message', content: [{ type: 'output_text', text: deltas.join('') }] }),
     thought: (text) => item(0, { type: 'reasoning', id: 'rs_1' }, [{ type: 'response.reasoning_summary_text.delta', delta: text }], { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text }] }),
-    calls: (...calls) => calls.flatMap(([call_id, args], i) => { const base = { type: 'function_call', call_id, name: 'Look' }; return item(i + 1, { ...base, arguments: '' }, [{ type: 'response.function_call_arguments.delta', delta: args }], { ...base, arguments: args }); }),
+    calls: (...calls) => calls.flatMap(([call_id, args, name = 'Look'], i) => { const base = { type: 'function_call', call_id, name }; return item(i + 1, { ...base, arguments: '' }, [{ type: 'response.function_call_arguments.delta', delta: args }], { ...base, arguments: args }); }),
     odd: frame({ type: 'response.output_text.delta', output_index: 0, delta: 42 }), error: frame({ type: 'error', code: 'server_error', message: 'the kitchen is on fire' }, 'error'),
     end: (how) => responsesFrames({ ...(how === 'length' ? { incomplete: 'max_output_tokens' } : {}) }).slice(-1).map((f) => f.replace('"output":[]', '"output":null')),
   }),
   'openai, chat': openai('chat', {
     text: (...deltas) => deltas.map((content) => chatChunk({ content })), thought: (reasoning_content) => [chatChunk({ reasoning_content })],
-    calls: (...calls) => calls.map(([id, args], index) => chatChunk({ content: null, tool_calls: [{ index, id, type: 'function', function: { name: 'Look', arguments: args } }] })),
+    calls: (...calls) => calls.map(([id, args, tool = 'Look'], index) => chatChunk({ content: null, tool_calls: [{ index, id, type: 'function', function: { name: tool, arguments: args } }] })),
     odd: chatChunk({ content: 42 }), error: frame({ error: { message: 'the kitchen is on fire', type: 'server_error' } }), end: (how) => [chatChunk({}, { end: 'stop', calls: 'tool_calls', length: 'length' }[how]), frame('[DONE]')],
   }),
   gemini: {
@@ -72,7 +73,7 @@ const WIRES: Readonly<Record<string, Wire>> = {
     },
     text: (...deltas) => deltas.map((text) => chunk([{ text }])), thought: (text) => [chunk([{ text, thought: true }])],
     // A call comes whole or not at all here.
-    calls: (...calls) => [chunk(calls.map(([id, args]) => ({ functionCall: { ...(id === undefined ? {} : { id }), name: 'Look', args: args === HALF ? { path: 'half' } : JSON.parse(args) as object }, thoughtSignature: 'c2ln' })))],
+    calls: (...calls) => [chunk(calls.map(([id, args, tool = 'Look']) => ({ functionCall: { ...(id === undefined ? {} : { id }), name: tool, args: args === HALF ? { path: 'half' } : JSON.parse(args) as object }, thoughtSignature: 'c2ln' })))],
     odd: chunk([{ text: 42 }]), error: frame({ error: { code: 503, message: 'the kitchen is on fire', status: 'UNAVAILABLE' } }), end: (how) => [chunk([], { finish: how === 'length' ? 'MAX_TOKENS' : 'STOP' })],
   },
 };
@@ -122,7 +123,7 @@ for (const [name, w] of Object.entries(WIRES)) {
   });
 
   test(`${name}: cut at the token limit inside the second of two calls: none runs, each is told to be sent again smaller (F10-05)`, async (t) => {
-    const { go, tools, texts } = await set(t, w, [{ frames: [...w.calls(['c1', '{"path":"a"}'], ['c2', HALF]), ...w.end('length')] }, done(w)]);
+    const { go, tools, texts } = await set(t, w, [{ frames: [...w.calls(['c1', '{"path":"a"}', 'Change'], ['c2', HALF, 'Change']), ...w.end('length')] }, done(w)]);
     assert.equal((await go()).text, 'done');
     assert.deepEqual(tools.calls, []);
     assert.equal(texts()[1]!.match(/cut off at the token limit[^"]*smaller/g)?.length, 2);

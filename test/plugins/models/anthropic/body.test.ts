@@ -75,6 +75,16 @@ test('an answer that ends in thoughts, or in nothing, takes no part in the marke
   assert.deepEqual(messages.map((m) => m.content.at(-1)!.cache_control !== undefined), [false, true, false, true]);
 });
 
+test('an answer that broke off is followed by a word to go on, and never ends in thoughts; a pause of the API itself is left as it is', async (t) => {
+  const { mock, provider } = await bench(t);
+  const thought: Block = { type: 'thinking', thinking: 'Hm', signature: signatureOf('Hm'), provider: 'anthropic' };
+  const paused: Block = { type: 'vendor', provider: 'anthropic', block: { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: {} } };
+  for (const messages of [[user('a'), assistant('half an ans')], [user('a'), assistant(thought)], [user('a'), assistant('half', thought)], [user('a'), assistant(thought), user('b')], [user('a'), assistant(paused)]]) assert.equal((await hear(provider, requestTo(provider, 'sonnet', messages))).error, undefined);
+  assert.deepEqual(mock.requests.map((r) => r.refused), [null, null, null, null, null]);
+  const sent = mock.requests.map((r) => (r.body.messages as { role: string; content: { type: string; text?: string }[] }[]).map((m) => m.content.map((c) => c.text ?? c.type).join()));
+  assert.deepEqual(sent, [['a', 'half an ans', 'The answer broke off here. Go on.'], ['a'], ['a', 'half', 'The answer broke off here. Go on.'], ['a', 'b'], ['a', 'server_tool_use']]);
+});
+
 test('aliases become ids, dated and cloud forms of an id stay as they are, with the facts of the plain one', async (t) => {
   const { mock, provider } = await bench(t);
   for (const model of ['haiku', 'claude-haiku-4-5-20251001', 'us.anthropic.claude-opus-4-5-20251101-v1:0', 'never-heard-of']) await hear(provider, requestTo(provider, model, HELLO));
