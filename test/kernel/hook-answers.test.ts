@@ -12,14 +12,13 @@ test('every answer of a hook in every mode ends in exactly one result', async (t
   const p = project(t, { only: BASIC, plugins: [tools.plugin] });
   for (const mode of MODES) for (const answer of ANSWERS) for (const onFailure of ['continue', 'block'] as const) {
     const name = `${JSON.stringify(answer)} in ${mode}, ${onFailure}`;
+    const before = tools.calls.filter((c) => c.tool === 'Change').length;
     const session = await p.open({ overlay: { mode }, host: { asks: [], hooks: [{ event: 'PreToolUse', onFailure, run: () => answer }] } });
     p.model.push({ call: [{ name: 'Change', input: { path: 'a' } }, { name: 'Look', input: { path: 'b' } }] }, { say: 'ok' });
     const end = await ask(session, 'go');
     if (answer !== undefined && answer !== 'nonsense' && 'behavior' in answer && answer.behavior === 'defer') {
       assert.equal(end.reason, 'tool_deferred', name);
       await session.close();
-      p.model.requests.at(-1); // the second step was not asked for; it answers the next session's first request
-      p.model.push({ say: 'spare' });
       const again = await p.open({ resume: session.id, overlay: { mode } });
       await ask(again, 'go on');
       await again.close();
@@ -31,7 +30,8 @@ test('every answer of a hook in every mode ends in exactly one result', async (t
     const uses = sent.flatMap((b) => (b.type === 'tool_use' ? [b.id] : []));
     const results = sent.flatMap((b) => (b.type === 'tool_result' ? [b.tool_use_id] : []));
     assert.deepEqual(results, uses, name);
-    if (mode === 'plan' || (answer !== undefined && typeof answer === 'object' && 'behavior' in answer && answer.behavior === 'deny')) assert.ok(!tools.calls.some((c) => c.tool === 'Change' && c.input['note'] === name), name);
+    const changes = tools.calls.filter((c) => c.tool === 'Change').length;
+    if (mode === 'plan' || JSON.stringify(answer)?.includes('deny') === true) assert.equal(changes, before, name);
     p.model.drain();
   }
 });

@@ -77,6 +77,6 @@ test('every place of policy is listed with what became of it, also where it stop
   const { code, out } = await p.run(['doctor']);
   assert.equal(code, 2);
   assert.match(out, /E_POLICY_BROKEN/);
-  assert.match(out, /policy\.yaml:1:\d+/);
+  assert.match(out, /policy\.yaml:\d+:\d+ \(policy\)/);
   assert.equal((await p.run(['-p', 'hi'])).code, 3);
 });

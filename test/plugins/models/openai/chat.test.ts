@@ -293,3 +293,9 @@ test('who wants no thoughts says so to any server; one that does not know the wo
   for (let i = 0; i < 2; i++) assert.equal((await strict.ask(HELLO, { thinking: false })).error, undefined);
   assert.deepEqual(strict.mock.asked().map((s) => s.body.reasoning_effort), ['none', undefined, undefined]);
 });
+
+test('a conversation that the model itself ends gets a word to go on: some servers refuse it otherwise', async (t) => {
+  const { ask, mock } = await stand(t, (seen) => (seen.body.messages.at(-1).role === 'assistant' ? refuse(400, 'Expected last role User or Tool (or Assistant with prefix True) for serving but got assistant') : { frames: chatFrames({ text: ['ok'] }) }), { wire: 'chat' });
+  assert.equal((await ask([...HELLO, assistant(text('half an ans'))])).error, undefined);
+  assert.deepEqual(mock.asked()[0]!.body.messages.slice(-2), [{ role: 'assistant', content: 'half an ans' }, { role: 'user', content: 'The answer broke off here. Go on.' }]);
+});
