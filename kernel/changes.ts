@@ -128,14 +128,27 @@ const LAYER_OF: Readonly<Record<string, 'user' | 'project' | 'local' | undefined
 const admissionOf = (kernel: Kernel) => ({ trusted: true, bounds: kernel.settings().bounds, boundOrigin: (path: string) => kernel.config().chain(path.replace('bounds.', '')).find((l) => l.status === 'bound')?.origin ?? null });
 const boundOrigin = (kernel: Kernel, key: string): Origin => kernel.config().chain(key).find((l) => l.status === 'bound')?.origin ?? SESSION_ORIGIN;
 
-/** Rules of the command line. @throws E_CONFIG_RULE */
-export function flagRules(o: FlagLayer): SourcedRule[] {
+/** Rules of the command line. What policy does not let a flag allow is left out, and said. @throws E_CONFIG_RULE */
+export function flagRules(kernel: Kernel, o: FlagLayer): SourcedRule[] {
   const make = (texts: readonly string[] | undefined, behavior: 'allow' | 'deny', flag: string): SourcedRule[] => (texts ?? []).map((text) => {
     const rule = parseRule(text);
     if (rule === null) throw new TappetError('E_CONFIG_RULE', { rule: text, where: flag });
     return { ...rule, behavior, source: 'cliArg', origin: makeOrigin('flag', flag) };
   });
-  return [...make(o.allow, 'allow', '--allowedTools'), ...make(o.deny, 'deny', '--disallowedTools')];
+  const allows = make(o.allow, 'allow', '--allowedTools');
+  const refused = allows.length === 0 ? null : refusal({ path: 'permissions.allow', value: o.allow, layer: 'flag', origin: SESSION_ORIGIN }, admissionOf(kernel));
+  if (refused !== null) kernel.log({ level: 'warning', name: '--allowedTools', text: `--allowedTools does not count: ${refused}` });
+  return [...(refused === null ? allows : []), ...make(o.deny, 'deny', '--disallowedTools')];
+}
+
+/** The model of the flags, or of a resumed session where policy still allows it. @throws E_SET_REFUSED */
+export function firstModel(kernel: Kernel, overlay: FlagLayer, resumed: string | null): string | undefined {
+  const refused = (path: string, value: string): string | null => refusal({ path, value, layer: 'flag', origin: SESSION_ORIGIN }, admissionOf(kernel));
+  for (const [flag, path, value] of [['--model', 'model', overlay.model], ['--fallback-model', 'fallbackModel', overlay.fallbackModel]] as const) {
+    const reason = value === undefined ? null : refused(path, value);
+    if (reason !== null) throw new TappetError('E_SET_REFUSED', { message: `${flag} ${value}: ${reason}`, where: boundOrigin(kernel, 'model') });
+  }
+  return overlay.model ?? (resumed !== null && refused('model', resumed) === null ? resumed : undefined);
 }
 
 /** The mode that a session starts in. A resumed one keeps its mode, but for the two that must be chosen anew. @throws E_MODE_UNKNOWN, E_SET_REFUSED */

@@ -133,9 +133,9 @@ async function ask(c: Conversation, call: PreparedCall, verdict: Verdict, opinio
   // An ask is answered by a tap of the asker's layer or above, or by a person.
   const allowed = heard.voices.find((v) => v.said.behavior === 'allow' && v.failed !== true && standing.every((a) => compareLayers(v.origin.layer, a.origin.layer) >= 0));
   if (allowed !== undefined) {
-    const rewrite = heard.said?.updatedInput;
+    const { updatedInput: rewrite, updatedPermissions } = allowed.said; // of the voice that counts, not of all that spoke
     if (rewrite !== undefined && !rewritten) return again(c, call, { ...call.input, ...rewrite }, o, allowed.origin, hookSaid(allowed));
-    if (heard.said?.updatedPermissions !== undefined) await c.update(heard.said.updatedPermissions);
+    if (updatedPermissions !== undefined) await c.update(updatedPermissions);
     return finish('allow', { behavior: 'allow', reason: hookSaid(allowed), origin: allowed.origin }, 'hook');
   }
 

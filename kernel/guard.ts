@@ -198,7 +198,7 @@ async function listen(passage: Passage, by: By, fn: TapFunction, timeoutMs: numb
   if (!parsed.success) return fail('E_HOOK_OUTPUT', parsed.error.issues.map((i) => `${i.path.join('.') || '(answer)'}: ${i.message}`).join('; '));
   return { said: parsed.data };
 }
-const isThenable = (value: unknown): value is PromiseLike<unknown> => typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function';
+export const isThenable = (value: unknown): value is PromiseLike<unknown> => typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function';
 
 /** What a tap does to its copy of an input does not reach the call: only what it says counts, and what it says is judged. */
 const snapshot = (event: any): unknown => (typeof event?.input === 'object' && event.input !== null ? Object.freeze({ ...event, input: frozenCopy(event.input) }) : event);

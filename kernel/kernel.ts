@@ -1,10 +1,11 @@
 /** The Kernel object: hooks, registries, services, settings, and what it owns until it is disposed. */
 import type { Awaitable, KernelView, Open, Origin, PluginReport, RegistryItems, RegistryName, Services, Settings } from '../schemas/index.ts';
 import { REGISTRY_NAMES } from '../schemas/contracts.ts';
-import { compareLayers } from '../schemas/origin.ts';
+import { compareLayers, place } from '../schemas/origin.ts';
 import type { Builtins } from './builtins.ts';
 import type { Config } from './config/load.ts';
 import type { Env, Places } from './config/places.ts';
+import { printError, TappetError } from './errors.ts';
 import type { Shape } from './hooks.ts';
 import { createHookTable } from './guard.ts';
 import type { HookTable, TapRecord } from './guard.ts';
@@ -56,12 +57,20 @@ export function createKernel(o: { root: string; env: Env; places: Places; builti
     root: o.root, env: o.env, places: o.places, builtins: o.builtins, registries, abort,
     hooks: createHookTable(),
     services: {
-      provide: (name, service, by) => { services.set(name, [...(services.get(name) ?? []), { service, ...by }]); },
+      provide: (name, service, by) => {
+        const before = services.get(name) ?? [];
+        const rival = before.find((s) => s.origin.layer === by.origin.layer);
+        if (rival !== undefined) kernel.log({ level: 'error', name: by.owner, code: 'E_NAME_TAKEN', text: printError(new TappetError('E_NAME_TAKEN', { kind: 'services', name, where: by.origin, cause: `${rival.owner} at ${place(rival.origin)} and ${by.owner} at ${place(by.origin)}` })) });
+        services.set(name, [...before, { service, ...by }]);
+      },
       get: (name) => {
         const all = services.get(name) ?? [];
         // `stores.sessions: acme/store` names the plugin; elsewhere the nearest layer provides.
         const wanted = name.startsWith('stores.') ? config.settings.stores[name.slice('stores.'.length) as 'sessions'] : undefined;
-        const chosen = wanted === undefined ? [...all].sort((a, b) => compareLayers(b.origin.layer, a.origin.layer))[0] : all.find((s) => s.owner === wanted);
+        const sorted = [...all].sort((a, b) => compareLayers(b.origin.layer, a.origin.layer));
+        // Two of one layer are both withheld, as in a registry.
+        const clash = sorted.length > 1 && sorted[0]!.origin.layer === sorted[1]!.origin.layer;
+        const chosen = wanted === undefined ? (clash ? undefined : sorted[0]) : all.find((s) => s.owner === wanted);
         return chosen?.service as never;
       },
     },

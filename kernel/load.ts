@@ -1,16 +1,17 @@
 /** Plugins at work: each applied as a whole or not at all, in the order of what they need. */
-import type { Origin, Tool } from '../schemas/index.ts';
+import type { Origin } from '../schemas/index.ts';
 import { compareLayers } from '../schemas/origin.ts';
 import type { LayerFile } from './config/check.ts';
 import type { MergedPlugin } from './config/merge.ts';
 import { makeOrigin } from './config/origin.ts';
 import { enforcePolicy } from './enforce.ts';
 import { isTappetError, messageOf, nearest, TappetError } from './errors.ts';
+import { isThenable } from './guard.ts';
 import type { Candidate } from './import.ts';
 import { fail, frameOf, importOne, report, timeBoxed } from './import.ts';
 import type { Kernel } from './kernel.ts';
 import type { Plugin } from './plugin.ts';
-import { checkedSchema, requireObject } from './schema.ts';
+import { checkedSchema } from './schema.ts';
 import type { Collected } from './scope.ts';
 import { createScope } from './scope.ts';
 
@@ -86,11 +87,10 @@ async function applyOne(kernel: Kernel, c: Candidate, timeoutMs: number): Promis
   try {
     const missing = (plugin.needs ?? []).find((n) => !kernel.reports.some((r) => r.name === n && r.state === 'running'));
     if (missing !== undefined) throw new TappetError('E_PLUGIN_NEEDS', { name: plugin.name, needs: `${missing}, which failed`, where: entry.origin });
-    const options = await checkOptions(kernel, entry, plugin);
+    const options = await checkOptions(kernel, entry, plugin, timeoutMs);
     collected = createScope(kernel, plugin, entry.origin, options, c.order, c.from === 'tappet');
     const applied: unknown = plugin.apply(collected.scope);
     if (isThenable(applied)) await timeBoxed(entry, 'apply()', timeoutMs, applied);
-    if (c.from !== 'tappet') for (const tool of collected.tools) describable(tool);
     collected.commit();
     report(kernel, entry, 'running', { hash: c.hash, from: c.from, adds: collected.adds(), ms: c.ms + performance.now() - started });
   } catch (e) {
@@ -98,14 +98,8 @@ async function applyOne(kernel: Kernel, c: Candidate, timeoutMs: number): Promis
     fail(kernel, entry, isTappetError(e) ? e : new TappetError('E_PLUGIN_APPLY', { name: plugin.name, message: messageOf(e), where: entry.origin, cause: frameOf(e) }, undefined, { cause: e }), { hash: c.hash, from: c.from });
   }
 }
-const isThenable = (value: unknown): value is PromiseLike<unknown> => typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function';
-/** Ours were described when they were built. @throws E_PLUGIN_SCHEMA */
-function describable(tool: Tool): void {
-  if (typeof tool.inputSchema !== 'function') throw new TappetError('E_PLUGIN_SCHEMA', { what: 'input schema', name: `tool ${tool.name}`, message: 'it is none; make the tool with defineTool' });
-  requireObject(tool.inputSchema(), `input schema of tool ${tool.name}`);
-}
 
-async function checkOptions(kernel: Kernel, entry: MergedPlugin, plugin: Plugin): Promise<unknown> {
+async function checkOptions(kernel: Kernel, entry: MergedPlugin, plugin: Plugin, timeoutMs: number): Promise<unknown> {
   const given = typeof entry.entry === 'object' ? entry.entry.with ?? {} : {};
   const file = kernel.config().files.find((f) => f.layer === entry.origin.layer && f.file === entry.origin.file);
   const at = (key: string): Origin => file?.origin(`plugins.${entry.name}.with.${key}`) ?? entry.origin;
@@ -121,7 +115,8 @@ async function checkOptions(kernel: Kernel, entry: MergedPlugin, plugin: Plugin)
     const near = nearest(unknown, Object.keys(properties!));
     throw new TappetError('E_PLUGIN_OPTIONS', { name: plugin.name, message: `unknown option "${unknown}"`, where: at(unknown), cause: `known here: ${Object.keys(properties!).join(', ') || 'none'}`, ...(near === null ? {} : { do: `did you mean "${near}"?` }) });
   }
-  const checked = await schema.check(given);
+  const result = schema.check(given);
+  const checked = isThenable(result) ? await timeBoxed(entry, 'checking its options', timeoutMs, result) : result;
   if ('problems' in checked) throw new TappetError('E_PLUGIN_OPTIONS', { name: plugin.name, message: checked.problems.join('; '), where: at(/^[\w.]+(?=:)/.exec(checked.problems[0] ?? '')?.[0] ?? '') });
   return checked.value;
 }

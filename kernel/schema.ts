@@ -1,5 +1,5 @@
 /** Schemas at the border: any that can describe itself is taken, any other refused, so that no tool stands without descriptions. */
-import type { CheckedSchema, Lazy, Schema } from '../schemas/index.ts';
+import type { CheckedSchema, Lazy, Schema, Tool } from '../schemas/index.ts';
 import { messageOf, TappetError } from './errors.ts';
 
 interface JsonSchemaMaker { readonly input: (o: { readonly target: string }) => Readonly<Record<string, unknown>> }
@@ -25,8 +25,11 @@ export function checkedSchema<Out>(given: Lazy<Schema<Out>>, what: string): Chec
     },
   };
 }
-/** A tool's input is a map of named fields: no model takes another. @throws E_PLUGIN_SCHEMA */
-export function requireObject(schema: CheckedSchema<unknown>, what: string): void {
+/** A tool whose input says what it is: a map of named fields, for no model takes another. @throws E_PLUGIN_SCHEMA */
+export function describable(tool: Pick<Tool, 'name' | 'inputSchema'>): void {
+  const what = `input schema of tool ${tool.name}`;
+  const schema: unknown = typeof tool.inputSchema === 'function' ? tool.inputSchema() : null;
+  if (typeof schema !== 'object' || schema === null || !isPlain(schema)) throw refuse(what, 'it is none that a tool here has; make the tool with defineTool');
   if (schema.jsonSchema['type'] !== 'object') throw refuse(what, 'it is no object with named fields');
 }
 

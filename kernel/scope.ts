@@ -12,6 +12,7 @@ import type { Kernel } from './kernel.ts';
 import { compileMatcher } from './matcher.ts';
 import type { Plugin, Scope } from './plugin.ts';
 import { prefixTaken } from './registry.ts';
+import { describable } from './schema.ts';
 
 export interface Collected {
   readonly scope: Scope;
@@ -21,7 +22,6 @@ export interface Collected {
   abandon(): Promise<void>;
   /** Names of what it brought, for lists. */
   adds(): readonly string[];
-  readonly tools: readonly Tool[];
 }
 type Named = { readonly name: string };
 
@@ -35,7 +35,6 @@ export function createScope(kernel: Kernel, plugin: Plugin, origin: Origin, opti
   const by = { owner, origin };
   const commits: (() => void)[] = [];
   const adds: string[] = [];
-  const tools: Tool[] = [];
   const opened: (() => Awaitable<void>)[] = [];
   let state: 'open' | 'applied' = 'open';
   const bad = (message: string, more: { do?: string } = {}): TappetError => new TappetError('E_PLUGIN_SHAPE', { name: owner, message, where: origin, ...more });
@@ -49,6 +48,7 @@ export function createScope(kernel: Kernel, plugin: Plugin, origin: Origin, opti
   const spoken = (given: unknown): Origin => (isOrigin(given) && (isOurs || compareLayers(given.layer, origin.layer) <= 0) ? given : origin);
   const named = <T extends Named>(kind: string, item: T): T => {
     if (typeof item !== 'object' || item === null || typeof item.name !== 'string' || item.name === '') throw bad(`what it adds to ${kind} has no name`);
+    if (kind === 'tools' && !isOurs) describable(item as unknown as Tool); // ours were described when they were built
     return item;
   };
   /** What it only listens to ends with it. */
@@ -63,7 +63,6 @@ export function createScope(kernel: Kernel, plugin: Plugin, origin: Origin, opti
       add: (item: Named) => {
         named(kind, item);
         later(`add ${kind} "${item.name}"`, `${kind}:${item.name}`, () => registry.add(item, by));
-        if (kind === 'tools') tools.push(item as Tool);
       },
       get: (name: string) => registry.get(name),
       all: () => registry.all(),
@@ -154,7 +153,7 @@ export function createScope(kernel: Kernel, plugin: Plugin, origin: Origin, opti
     env: kernel.env,
   };
   return {
-    scope, tools,
+    scope,
     adds: () => adds,
     async abandon() {
       state = 'applied';

@@ -13,7 +13,7 @@ import { createDesk } from './asks.ts';
 import type { Budget } from './budget.ts';
 import { createBudget } from './budget.ts';
 import type { Live } from './changes.ts';
-import { createChanges, firstMode, flagRules } from './changes.ts';
+import { createChanges, firstMode, firstModel, flagRules } from './changes.ts';
 import { freeze } from './chain.ts';
 import { makeOrigin } from './config/origin.ts';
 import type { Conversation } from './conversation.ts';
@@ -72,7 +72,7 @@ export async function createSession(p: SessionParts): Promise<Session> {
   const bytes = new WeakMap<never, never>();
   let messages: readonly Message[] = p.restored?.messages ?? [];
   let leaf = p.restored?.leaf ?? null;
-  const live: Live = { cwd: p.cwd, directories: (p.overlay.directories ?? []).map((d) => resolve(p.cwd, d)), overlay: p.overlay, wantedModel: p.overlay.model ?? p.restored?.model ?? undefined, rules: flagRules(p.overlay) };
+  const live: Live = { cwd: p.cwd, directories: (p.overlay.directories ?? []).map((d) => resolve(p.cwd, d)), overlay: p.overlay, wantedModel: firstModel(kernel, p.overlay, p.restored?.model ?? null), rules: flagRules(kernel, p.overlay) };
   let turn: { readonly id: Uuid; readonly abort: AbortController; readonly ids: Uuid[]; interrupts: ((v: void) => void)[]; done: Promise<unknown> } | null = null;
   let begun = false;
   let closed: Promise<void> | null = null;

@@ -8,8 +8,8 @@ export interface Admission { readonly trusted: boolean; readonly bounds: Bounds;
 type By = (path: string) => string;
 
 const PROJECT_MODES = ['default', 'plan', 'dontAsk'];
-/** From loose to strict; a mode that is not here cannot be compared with another. */
-const MODE_ORDER = ['default', 'dontAsk', 'plan'];
+/** From loose to strict, for "a stricter mode"; one that is not here cannot be compared with another. */
+const MODE_ORDER = 'bypassPermissions acceptEdits default dontAsk plan'.split(' ');
 /** Kinds whose entries a stranger may switch off: less is offered, nothing is guarded less. */
 const HARMLESS_KINDS = /^(tools|skills|commands)\//;
 /** Variables through which programs load code, send data elsewhere, say where they are or find a credential. */

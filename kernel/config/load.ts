@@ -9,6 +9,7 @@ import { checkLayer } from './check.ts';
 import type { Merged } from './merge.ts';
 import { mergeLayers } from './merge.ts';
 import { makeOrigin } from './origin.ts';
+import { FORBIDDEN_KEYS } from './parse.ts';
 import type { Env, Places } from './places.ts';
 import { LOCAL_FILE, PACKAGE_FILE, PACKAGE_KEY, PROJECT_FILES } from './places.ts';
 import { findPlugin } from './plugin-files.ts';
@@ -233,7 +234,7 @@ async function flagLayer(sources: ConfigSources): Promise<LayerFile> {
     let parsed: unknown;
     try { parsed = (await readConfigText(word.slice(eq + 1), '--set', { layer: 'flag' })).value; } catch (e) { throw isTappetError(e) ? new TappetError(e.code, { ...e.facts, where: `--set ${path}` }) : e; }
     const steps = pathSteps(path);
-    if (steps.some((s) => ['__proto__', 'constructor', 'prototype', ''].includes(s))) throw new TappetError('E_CONFIG_KEY', { key: path, where: '--set' });
+    if (steps.some((s) => s === '' || FORBIDDEN_KEYS.has(s))) throw new TappetError('E_CONFIG_KEY', { key: path, where: '--set' });
     let map = value;
     for (const step of steps.slice(0, -1)) {
       const inner = map[step];

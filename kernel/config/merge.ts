@@ -157,9 +157,9 @@ function withBound(links: ChainLink[], path: string, bounds: Bounds, boundOrigin
 function foldBounds(policies: readonly LayerFile[]): { bounds: Bounds; boundOrigin: (path: string) => Origin | null } {
   const all = policies.filter((p) => p.value.bounds !== undefined);
   const origin = (path: string): Origin | null => {
-    const [, ...steps] = path.split('.');
+    const [, ...steps] = path.split('.') as [string, ...string[]];
     const holder = all.find((p) => steps.reduce<unknown>((v, s) => (v as Record<string, unknown> | undefined)?.[s], p.value.bounds) !== undefined);
-    return holder?.origin(path) ?? null;
+    return holder?.origin(path) ?? (steps.length === 1 ? policies.findLast((p) => p.value[steps[0] as 'mode'] !== undefined)?.origin(steps[0]!) ?? null : null);
   };
   const list = all.map((p) => p.value.bounds!);
   /** What both let through: of two patterns the narrower. */
@@ -186,7 +186,12 @@ function foldBounds(policies: readonly LayerFile[]): { bounds: Bounds; boundOrig
       onlyFrom: both(a.plugins?.onlyFrom, b.plugins?.onlyFrom), hashes: a.plugins?.hashes === undefined && b.plugins?.hashes === undefined ? undefined : hashes(a.plugins?.hashes, b.plugins?.hashes),
     }),
   }), {});
-  return { bounds, boundOrigin: origin };
+  // A plain value of policy's binds who chooses later (flags, a session) as it binds files, unless a bound says what may be chosen.
+  const fixed = (key: 'mode' | 'model'): Bounds => {
+    const value = policies.findLast((p) => p.value[key] !== undefined)?.value[key];
+    return value === undefined || bounds[key] !== undefined ? {} : { [key]: { oneOf: [value] } };
+  };
+  return { bounds: { ...bounds, ...fixed('mode'), ...fixed('model') }, boundOrigin: origin };
 }
 
 function deepFreeze<T>(value: T): T {

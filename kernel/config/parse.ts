@@ -13,7 +13,7 @@ export const MAX_DEPTH = 100;
 /** Words, marks and blanks: some 20 000 lines. More would stop the process for longer than a person notices. */
 export const MAX_TOKENS = 100_000;
 /** They could change every object of the program. */
-const FORBIDDEN_KEYS = new Set(['__proto__', 'constructor', 'prototype']);
+export const FORBIDDEN_KEYS = new Set(['__proto__', 'constructor', 'prototype']);
 const PLAIN_TAG = /^tag:yaml\.org,2002:(str|int|float|bool|null|map|seq)$/;
 
 type Fail = (code: string, at: Position, facts: Record<string, unknown>) => never;

@@ -30,12 +30,14 @@ export function providerAccess(o: ProviderAccessOptions): ProviderAccess {
   const key: ProviderAccess['key'] = async (signal) => {
     if (own) return { found: null };
     const fault = (kind: 'auth' | 'aborted', message: string) => ({ fault: { kind, message, transient: false } });
+    const stopped = fault('aborted', 'the request was stopped');
+    if (signal.aborted) return stopped;
     try {
       const found = await unlessStopped(source.get(), signal);
       if (found !== null) secrets.add(found.key);
       return found === null && needed ? fault('auth', await source.missing() ?? 'there is no key') : { found };
     } catch (e) {
-      return signal.aborted ? fault('aborted', 'the request was stopped') : fault('auth', wordsOf(e));
+      return signal.aborted ? stopped : fault('auth', wordsOf(e));
     }
   };
   return {
@@ -61,12 +63,15 @@ function wordsOf(e: unknown): string {
 }
 
 async function unlessStopped<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted();
-  let onAbort: (() => void) | undefined;
-  const stopped = new Promise<never>((_, reject) => { onAbort = () => reject(new Error('stopped')); signal.addEventListener('abort', onAbort, { once: true }); });
+  let onAbort = (): void => {};
+  const stopped = new Promise<never>((_, reject) => {
+    onAbort = () => reject(new Error('stopped'));
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort, { once: true });
+  });
   try {
     return await Promise.race([work, stopped]);
   } finally {
-    signal.removeEventListener('abort', onAbort!);
+    signal.removeEventListener('abort', onAbort);
   }
 }

@@ -23,6 +23,13 @@ export const headerSecrets = (settings: ProviderSettings | undefined): readonly 
 /** An address as it may be shown: a query may hold a key. */
 export const shownUrl = (url: string): string => (URL.canParse(url) ? `${new URL(url).origin}${new URL(url).pathname}` : 'the base URL').replace(/\/+$/, '');
 
+/** A redirect is never followed: nobody else shall see the key and the conversation. */
+export function elsewhere(provider: string, status: number, headers: Readonly<Record<string, string>>): string {
+  const { location } = headers;
+  const to = location === undefined ? '' : `, to ${URL.canParse(location) ? new URL(location).host : 'another path'}`;
+  return `the server sends elsewhere${to} (${status}): set providers.${provider}.baseUrl to where the API is`;
+}
+
 /** The built-in rows, and before them what the configuration says of this provider's models. */
 export function mergeModels(provider: string, table: readonly ModelInfo[], said: Readonly<Record<string, ModelEntry>>, defaults: Pick<ModelInfo, 'contextWindow' | 'maxOutputTokens' | 'can'>): readonly ModelInfo[] {
   const rows = [...table];

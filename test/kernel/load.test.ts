@@ -270,6 +270,9 @@ test('a third party\'s tool that cannot be described is refused at load, with th
   const l = await load(t, project(t, { only: [], files: { [USER]: `plugins:\n${Object.keys(bad).map((n) => `  acme/${n}: { use: ./${n}.mjs }\n`).join('')}`, ...Object.fromEntries(Object.entries(bad).map(([n, s]) => [`~/.config/tappet/${n}.mjs`, withTool(n, s)])) } }));
   assert.deepEqual(toolNames(l), []);
   for (const n of Object.keys(bad)) assert.match(l.report(`acme/${n}`)!.error!, /E_PLUGIN_SCHEMA {2}the input schema of tool Look cannot describe itself/, n);
+  const live = await load(t, project(t, { only: [], files: { [USER]: entry('acme/live', './live.mjs'), '~/.config/tappet/live.mjs': MODULE('acme/live', "const below = scope.registries.tools.reserve('acme__'); globalThis.addLater = () => below.add(defineTool({ name: 'acme__x', description: 'd', inputSchema: () => z.string(), call: () => ({ data: 1 }) }));") } }));
+  assert.equal(live.report('acme/live')!.state, 'running');
+  assert.throws((globalThis as unknown as { addLater: () => void }).addLater, /input schema of tool acme__x/);
   assert.match(l.report('acme/three')!.error!, /zod before 4\.2/);
 });
 

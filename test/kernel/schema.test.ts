@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { defineTool, z } from 'tappet/kernel';
-import { checkedSchema, requireObject } from '../../kernel/schema.ts';
+import { checkedSchema, describable } from '../../kernel/schema.ts';
 import type { Schema } from '../../schemas/index.ts';
 
 const WHAT = 'input schema of tool Look';
@@ -49,9 +49,11 @@ test('zod 3, with and without the standard, and zod 4.0 are refused with the too
 test('what a schema cannot describe is refused with the tool\'s name, not with a riddle of the library', () => {
   assert.match(String(refusal(z.object({ when: z.date() }))), /^the input schema of tool Look cannot describe itself: /);
 });
-test('a tool whose input is no object with fields is refused', () => {
-  assert.throws(() => requireObject(checkedSchema(z.string(), WHAT), WHAT), /no object with named fields/);
-  requireObject(checkedSchema(z.object({}), WHAT), WHAT);
+test('a tool whose input is no object with fields, or no schema of a tool at all, is refused with its name', () => {
+  const look = (inputSchema: unknown): void => describable({ name: 'Look', inputSchema } as never);
+  assert.throws(() => look(() => checkedSchema(z.string(), WHAT)), /^TappetError: the input schema of tool Look cannot describe itself: it is no object with named fields/);
+  for (const none of [() => z.object({}), z.object({}), null, () => null, () => ({ jsonSchema: null, check() {} })]) assert.throws(() => look(none), /make the tool with defineTool/);
+  look(() => checkedSchema(z.object({}), WHAT));
 });
 test('the name may hold the word of', () => {
   assert.throws(() => checkedSchema(5 as never, 'options of acme/king-of of'), /the options of acme\/king-of of cannot/);

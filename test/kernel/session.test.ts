@@ -246,3 +246,15 @@ test('two sessions of one project share a kernel, and it closes with the last', 
   await two.close();
   assert.equal(kernel.abort.signal.aborted, true);
 });
+test('policy binds flags, resumed sessions and the choice where nothing is configured', async (t) => {
+  const { p, tools } = set(t, { files: { 'policy:policy.yaml': 'bounds:\n  permissions: { onlyPolicyAllows: true }\n  model: { oneOf: ["test/*"] }\n' }, steps: [{ call: [{ name: 'Change', input: { path: 'a' } }] }, { say: 'ok' }] });
+  const session = await p.open({ overlay: { allow: ['Change'] } });
+  assert.equal((await ask(session, 'go')).denials.length, 1);
+  assert.equal(tools.calls.length, 0);
+  assert.ok(p.logs.some((l) => /--allowedTools does not count: only policy may allow/.test(l.text)));
+  await assert.rejects(p.open({ overlay: { model: 'other/model' } }), { code: 'E_SET_REFUSED' });
+  await assert.rejects(p.open({ overlay: { fallbackModel: 'other/model' } }), { code: 'E_SET_REFUSED' });
+  const strict = set(t, { files: { 'policy:policy.yaml': 'bounds: { model: { oneOf: ["other/*"] } }\n' } }).p;
+  const { chooseModel } = await import('../../kernel/models.ts');
+  await assert.rejects(chooseModel(await strict.boot(), undefined), { code: 'E_MODEL_UNAVAILABLE' });
+});

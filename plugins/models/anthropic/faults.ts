@@ -1,5 +1,5 @@
 /** How the API refuses, as a fault by name with the numbers that it gives. */
-import { isRecord, plainWords, retryAfter, textOf, waits } from 'tappet/kit';
+import { elsewhere, isRecord, plainWords, retryAfter, textOf, waits } from 'tappet/kit';
 import type { FaultKind, ModelFault } from 'tappet/schemas';
 
 type Headers = Readonly<Record<string, string>>;
@@ -34,9 +34,7 @@ function faultOf(s: Said, now: number): Fault {
     kind, message, transient: advice === 'true' || (advice !== 'false' && transient),
     ...(status === undefined ? {} : { status }), ...(s.requestId === undefined ? {} : { requestId: s.requestId }), ...more,
   });
-  if (status !== undefined && status >= 300 && status < 400) {
-    return fault('connection', false, { message: `the server sends elsewhere${headers.location === undefined ? '' : `, to ${hostOf(headers.location)}`} (${status}): set providers.anthropic.baseUrl to where the API is` });
-  }
+  if (status !== undefined && status >= 300 && status < 400) return fault('connection', false, { message: elsewhere('anthropic', status, headers) });
   const room = numbers(/prompt is too long:? ([\d,]+) tokens? > ([\d,]+)/i.exec(message));
   const sum = numbers(/exceed context limit: ([\d,]+) \+ [\d,]+ > ([\d,]+)/i.exec(message));
   const [sent, limit] = room.length > 0 ? room : sum;
@@ -74,4 +72,3 @@ function lifted(message: string): Partial<Fault> {
   const [, day, time] = /(?:regain access|resets?|available again) on (\d{4}-\d{2}-\d{2})(?: at (\d{2}:\d{2}))?/i.exec(message) ?? [];
   return day === undefined ? {} : { resetAt: `${day}T${time ?? '00:00'}:00.000Z` };
 }
-const hostOf = (location: string): string => (URL.canParse(location) ? new URL(location).host : 'another path');

@@ -1,5 +1,5 @@
 /** How the vendor refuses, as a fault by name with the numbers that it gives. */
-import { isRecord, plainWords, retryAfter, textOf, waits } from 'tappet/kit';
+import { elsewhere, isRecord, plainWords, retryAfter, textOf, waits } from 'tappet/kit';
 import type { FaultKind, ModelFault } from 'tappet/schemas';
 
 export type Failing = Omit<ModelFault, 'provider' | 'model'>;
@@ -46,7 +46,7 @@ export function faultFor(r: Refusal, now: number = Date.now()): Failing {
   if (status === 404 || state === 'NOT_FOUND') return fault('not_found', false);
   if (status === 503 || state === 'UNAVAILABLE' || /overloaded/i.test(message)) return fault('overloaded', true, waitOf(r, now));
   if ((status !== undefined && status >= 500) || status === 408 || status === 409 || state === 'INTERNAL' || state === 'DEADLINE_EXCEEDED' || state === 'ABORTED') return fault('server_error', true, waitOf(r, now));
-  if (status !== undefined && status < 400) return { ...fault('connection', false), message: `the server sends elsewhere (${status}): set providers.gemini.baseUrl to where the API is` };
+  if (status !== undefined && status < 400) return { ...fault('connection', false), message: elsewhere('gemini', status, r.headers) };
   if (status !== undefined || state === 'INVALID_ARGUMENT' || state === 'FAILED_PRECONDITION') {
     const violations = detail('.BadRequest')?.fieldViolations;
     const first = Array.isArray(violations) ? violations.find(isRecord) : undefined;

@@ -1,5 +1,5 @@
 /** How a server refuses, as a fault by name with the numbers that it gives. */
-import { countOf, isRecord, plainWords, retryAfter, textOf, waits } from 'tappet/kit';
+import { countOf, elsewhere, isRecord, plainWords, retryAfter, textOf, waits } from 'tappet/kit';
 import type { FaultKind, ModelFault } from 'tappet/schemas';
 import type { Failing } from './stream.ts';
 
@@ -65,7 +65,7 @@ export function faultFor(r: Refusal, now: number = Date.now()): Failing {
   if (status === 503 || status === 529 || /overloaded|server_is_overloaded|slow_down|at capacity|no slot/i.test(said)) return fault('overloaded', true, r.message, retryAfter(headers, now));
   if (status === 408 || status === 409 || (status !== undefined && status >= 500) || /server_error|internal_error/i.test(`${r.code} ${r.type}`)) return fault('server_error', true, r.message, retryAfter(headers, now));
   if (status === 400 || status === 413 || status === 422 || /invalid_request/i.test(said)) return fault('invalid_request', false, r.message, r.param === undefined ? {} : { field: r.param });
-  if (status !== undefined && status < 400) return fault('connection', false, `the server sends elsewhere (${status}): set providers.NAME.baseUrl to where the API is`);
+  if (status !== undefined && status < 400) return fault('connection', false, elsewhere('NAME', status, headers));
   if (status !== undefined) return fault('invalid_request', false, `the server answers ${status}: ${r.message}`);
   return fault('server_error', true);
 }

@@ -1,6 +1,7 @@
 /** A server on this machine that nobody had to configure: looked for where the usual ones listen, when somebody asks whether it can be used. */
 import { faultError, faultOf, messageOf, TappetError } from 'tappet/kernel';
 import { clientOptions, createHttpClient, findModel, mergeModels, providerAccess } from 'tappet/kit';
+import type { FoundKey, HttpAnswer } from 'tappet/kit';
 import type { KeyStore, ModelInfo, ModelProvider, Origin, ProviderSettings, Settings } from 'tappet/schemas';
 import { providerFor } from './provider.ts';
 import { servedModels } from './served.ts';
@@ -13,7 +14,7 @@ const LOOK_MS = 250;
 /** Of a list of models; more is something else. */
 const LIST_BYTES = 1 << 20;
 /** In this order: the first that answers counts. */
-export const USUAL_PLACES = ['ollama', 'lmstudio', 'llamacpp', 'vllm', 'jan'].map((name) => KNOWN_SERVERS[name]!.baseUrl);
+export const USUAL_PLACES: readonly string[] = ['ollama', 'lmstudio', 'llamacpp', 'vllm', 'jan'].map((name) => KNOWN_SERVERS[name]!.baseUrl);
 
 export interface LocalParts {
   settings(): Pick<Settings, 'providers' | 'models'>;
@@ -78,10 +79,9 @@ export function localProvider(o: LocalParts): { readonly provider: ModelProvider
     if (places.length === 0) return 'no server is looked for (providers.local.options.servers is false)';
     const key = await providerAccess({ provider: LOCAL, settings: said, env: o.env, keys: o.keys, needed: said?.apiKeyEnv !== undefined }).key(new AbortController().signal);
     if ('fault' in key) return key.fault.message;
-    const headers: Record<string, string> = key.found === null ? {} : { authorization: `Bearer ${key.found.key}` };
     const stop = new AbortController();
     const timer = setTimeout(() => stop.abort(), LOOK_MS);
-    const asked = places.map((baseUrl) => ask(baseUrl, said, headers, stop.signal));
+    const asked = places.map((baseUrl) => ask(baseUrl, said, key.found, stop.signal));
     const why: string[] = [];
     try {
       for (const [i, answer] of asked.entries()) {
@@ -97,12 +97,15 @@ export function localProvider(o: LocalParts): { readonly provider: ModelProvider
     }
     return why.length > 0 ? `no server of this machine can be used: ${why.join('; ')}` : `no server of models answers on this machine (${places.map((p) => new URL(p).host).join(', ')})`;
   }
-  /** `null`: nobody is there, or somebody else. */
-  async function ask(baseUrl: string, said: ProviderSettings | undefined, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<readonly ModelInfo[] | 'refused' | null> {
+  /** `null`: nobody is there, or somebody else. The key is shown only to who wants one. */
+  async function ask(baseUrl: string, said: ProviderSettings | undefined, key: FoundKey | null, signal: AbortSignal): Promise<readonly ModelInfo[] | 'refused' | null> {
     const client = createHttpClient(clientOptions({ provider: LOCAL, settings: said, baseUrl, env: o.env }));
+    const list = (headers: Readonly<Record<string, string>>) => client.stream({ method: 'GET', path: '/models', headers, signal, model: '' });
+    const refuses = ({ status }: HttpAnswer): boolean => status === 401 || status === 403;
     try {
-      const answer = await client.stream({ method: 'GET', path: '/models', headers, signal, model: '' });
-      if (answer.status === 401 || answer.status === 403) return 'refused';
+      let answer = await list({});
+      if (refuses(answer) && key !== null) answer = await list({ authorization: `Bearer ${key.key}` });
+      if (refuses(answer)) return 'refused';
       return answer.status === 200 ? servedModels(await answer.json(LIST_BYTES), UNKNOWN_LOCAL) : null;
     } catch {
       return null;

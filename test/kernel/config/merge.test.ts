@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { fitsOne } from '../../../kernel/config/admit.ts';
+import { fitsOne, refusal } from '../../../kernel/config/admit.ts';
 import type { LayerFile } from '../../../kernel/config/check.ts';
 import { LAWS, mergeLayers } from '../../../kernel/config/merge.ts';
 import type { Merged } from '../../../kernel/config/merge.ts';
@@ -140,7 +140,8 @@ test('nothing that any other layer says widens what policy bounds, for any key',
 });
 test('two policy files let through only what both let through', () => {
   const words = ['plan', 'default', 'a/one', 'a/two', 'acceptEdits', 'acme/x', 'acme/y', 'tools/web'];
-  fc.assert(fc.property(layerValue('policy'), layerValue('policy'), (a, b) => {
+  const onlyBounds = layerValue('policy').map(({ bounds }): ConfigLayer => (bounds === undefined ? {} : { bounds }));
+  fc.assert(fc.property(onlyBounds, onlyBounds, (a, b) => {
     const both = trusted(layerFile('policy', a, 'a'), layerFile('policy', b, 'b')).settings.bounds;
     for (const word of words) {
       for (const pick of [(v: typeof both) => v.mode?.oneOf, (v: typeof both) => v.model?.oneOf, (v: typeof both) => v.plugins?.allow, (v: typeof both) => v.plugins?.onlyFrom]) {
@@ -184,6 +185,14 @@ test('where no layer keeps the bound its own default counts, and without one not
   assert.match(none.errors[0]!.where!, /\(policy\)$/);
   assert.equal(trusted(layerFile('user', { model: 'b/x' }), layerFile('policy', { bounds: { model: { oneOf: ['a/*'] } } })).errors[0]?.facts['key'], 'model');
 });
+test('a plain mode or model of policy\'s binds flags and sessions too, and says so, unless a bound says what may be chosen', () => {
+  const m = trusted(layerFile('user', { mode: 'default', model: 'b/x', models: { 'b/x': { aliases: ['a/one'] } } }), layerFile('policy', { mode: 'plan', model: 'a/one' }));
+  assert.deepEqual([m.settings.mode, m.settings.model, plain(m.settings.bounds)], ['plan', 'a/one', { mode: { oneOf: ['plan'] }, model: { oneOf: ['a/one'] } }]);
+  assert.match(m.chain('mode').at(-1)!.reason!, /policy allows one of plan, set by policy\.yaml:\d+:1 \(policy\)/);
+  const flag = (value: string) => refusal({ path: 'mode', value, layer: 'flag', origin: layerFile('flag', {}).origin('mode') }, { trusted: true, bounds: m.settings.bounds, boundOrigin: () => null });
+  assert.deepEqual([flag('plan'), flag('bypassPermissions')], [null, 'policy allows one of plan']);
+  assert.deepEqual(plain(trusted(layerFile('policy', { mode: 'plan', bounds: { mode: { oneOf: ['plan', 'default'] } } })).settings.bounds.mode), { oneOf: ['plan', 'default'] });
+});
 test('two policies that leave nothing in common stop the start', () => {
   const m = trusted(layerFile('built-in', { mode: 'default' }), layerFile('policy', { bounds: { mode: { oneOf: ['plan'], default: 'plan' } } }, 'a'), layerFile('policy', { bounds: { mode: { oneOf: ['dontAsk'], default: 'dontAsk' } } }, 'b'));
   assert.match(m.errors[0]?.message ?? '', /mode = default is not allowed here/);
@@ -212,7 +221,7 @@ test('an alias or an id of another layer cannot make an allowed word mean anothe
 
 // ---- trust -----------------------------------------------------------------------------------------------------------------
 
-const ORDER = ['default', 'dontAsk', 'plan'];
+const ORDER = ['bypassPermissions', 'acceptEdits', 'default', 'dontAsk', 'plan'];
 test('before a folder is trusted its layers only tighten, for any key', () => {
   fc.assert(fc.property(anyLayer('built-in'), anyLayer('user'), anyLayer('project'), anyLayer('local'), (builtIn, user, project, local) => {
     const without = untrusted(builtIn, user);
@@ -243,6 +252,7 @@ test('before it is trusted a project may take a mode up where that is known to b
   assert.equal(mode('plan', 'default'), 'plan');
   assert.equal(mode('plan', 'dontAsk'), 'plan');
   assert.equal(mode('dontAsk', 'plan'), 'plan');
+  assert.equal(mode('acceptEdits', 'default'), 'default');
   assert.equal(mode('their-mode', 'plan'), 'their-mode', 'a mode that nobody here knows may be stricter than any');
   assert.equal(mode(undefined, 'acceptEdits'), 'default');
 });
@@ -291,7 +301,7 @@ test('a chain lists everybody who spoke, highest first, one counts where one can
 });
 test('where two files of the policy layer speak, the later one counts and both are listed', () => {
   const m = trusted(layerFile('user', { mode: 'default' }), layerFile('policy', { mode: 'dontAsk', limits: { turns: 5 }, permissions: { deny: ['Bash(a)'] } }, 'policy.yaml'), layerFile('policy', { mode: 'plan', limits: { turns: 9 }, permissions: { deny: ['Bash(b)'] } }, 'policy.d/20.yaml'));
-  assert.deepEqual(m.chain('mode').map((l) => [l.origin.file, l.status]), [['policy.d/20.yaml', 'counts'], ['policy.yaml', 'shadowed'], ['user.yaml', 'shadowed']]);
+  assert.deepEqual(m.chain('mode').map((l) => [l.origin.file, l.status]), [['policy.d/20.yaml', 'bound'], ['policy.d/20.yaml', 'counts'], ['policy.yaml', 'shadowed'], ['user.yaml', 'set aside']]);
   assert.deepEqual(m.chain('limits.turns').map((l) => [l.origin.file, l.status]), [['policy.d/20.yaml', 'shadowed'], ['policy.yaml', 'counts']]);
   assert.deepEqual(m.chain('permissions.deny').map((l) => [l.origin.file, l.status]), [['policy.d/20.yaml', 'counts'], ['policy.yaml', 'counts']]);
   assert.equal(m.settings.limits.turns, 5);

@@ -44,6 +44,11 @@ test('the input of a call is an object, whatever it came as; else an empty one w
   }
 });
 
+test('an input that is nested too deep is kept as text, also where the text is text in JSON', () => {
+  const deep = `${'{"a":'.repeat(3000)}1${'}'.repeat(3000)}`;
+  for (const raw of [deep, JSON.stringify(deep)]) assert.deepEqual(callInput(raw), { input: {}, inputError: { why: 'the input of the call is nested too deep', raw }, cut: false });
+});
+
 test('every beginning of an object is known to be cut, and no whole one is', () => {
   fc.assert(fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.nat(), (object, n) => {
     const text = JSON.stringify(object);

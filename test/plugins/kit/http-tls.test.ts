@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createServer as createPlainServer } from 'node:http';
 import { createServer } from 'node:https';
@@ -53,13 +54,29 @@ test('an unknown authority is a fault that waiting does not mend, and says what 
   await assert.rejects(read(t, { baseUrl: url }), (e) => { const f = transportFault(e); return f?.kind === 'connection' && !f.transient && /caFile/.test(f.message); });
 });
 
+test('an authority of one\'s own stands beside the usual ones: those stay trusted, and no other client comes to trust it', async (t) => {
+  const { url } = await secure(t);
+  assert.deepEqual(await read(t, { baseUrl: url, caFile }), ['nobody']);
+  await assert.rejects(read(t, { baseUrl: url }), (e) => transportFault(e)?.kind === 'connection');
+  // A process to which the test authority is a usual one, and that is given another file.
+  const code = `const { createHttpClient } = await import(${JSON.stringify(new URL('../../../plugins/kit/http.ts', import.meta.url).href)});
+    const c = createHttpClient({ provider: 'p', env: process.env, baseUrl: ${JSON.stringify(url)}, caFile: ${JSON.stringify(file('client.pem'))} });
+    for await (const e of (await c.stream({ path: '/', model: 'm', signal: new AbortController().signal })).events) console.log(e.data);
+    c.close();`;
+  const said = await new Promise<string>((done, fail) => {
+    execFile(process.execPath, ['--conditions=tappet-src', '--import', 'tsx', '--input-type=module', '-e', code], { env: { ...process.env, NODE_EXTRA_CA_CERTS: caFile } }, (error, stdout) => { if (error === null) done(stdout); else fail(error); });
+  });
+  assert.equal(said.trim(), 'nobody');
+});
+
 test('a client shows its certificate', async (t) => {
   const { url } = await secure(t, { requestCert: true, ca: readFileSync(caFile) });
   assert.deepEqual(await read(t, { baseUrl: url, caFile, certFile: file('client.pem'), keyFile: file('client.key') }), ['client']);
 });
 
-test('a certificate file that is not there is named', async (t) => {
+test('a certificate file that is not there, or is none, is named', async (t) => {
   const { url } = await secure(t);
+  await assert.rejects(read(t, { baseUrl: url, caFile: file('README.md') }), (e) => { const f = transportFault(e); return f?.kind === 'connection' && !f.transient && /caFile is no PEM file.*README\.md/.test(f.message); });
   await assert.rejects(read(t, { baseUrl: url, caFile: '/nowhere/ca.pem' }), (e) => { const f = transportFault(e); return f?.kind === 'connection' && !f.transient && /caFile.*\/nowhere\/ca\.pem/.test(f.message); });
 });
 

@@ -48,7 +48,7 @@ test('who stops does not wait for a helper', async () => {
   const slow = access({ keys: () => storeOf(() => new Promise(() => { stop.abort(); })) });
   const key = await slow.key(stop.signal);
   assert.ok('fault' in key && key.fault.kind === 'aborted');
-  const late = await slow.key(stop.signal);
+  const late = await access({ keys: () => storeOf(async () => assert.fail('it was asked')) }).key(stop.signal);
   assert.ok('fault' in late && late.fault.kind === 'aborted');
 });
 

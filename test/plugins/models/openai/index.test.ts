@@ -34,13 +34,13 @@ test('the base URL comes from the configuration, else from the environment', asy
 });
 
 test('every entry that says so becomes a provider of its name', async (t) => {
-  const { provider, mock, ask } = await stand(t, [{ frames: chatFrames({ text: ['ok'], reasoning: ['Hm.'] }) }], { name: 'ollama', model: 'qwen3', settings: { options: { compatible: 'openai', body: { num_ctx: 8192 } } }, rules: { allow: ['num_ctx'] }, env: {} });
+  const { provider, mock, ask } = await stand(t, [{ frames: chatFrames({ text: ['ok'], reasoning: ['Hm.'] }) }], { name: 'ollama', model: 'qwen3', settings: { options: { compatible: 'openai', body: { top_k: 20 } } }, rules: { allow: ['top_k'] }, env: {} });
   assert.equal(provider.name, 'ollama');
   const heard = await ask();
   assert.equal(heard.error, undefined);
   assert.deepEqual(heard.blocks[0], { type: 'thinking', thinking: 'Hm.', provider: 'ollama' });
   const { body, headers } = mock.asked()[0]!;
-  assert.deepEqual([body.model, body.num_ctx, headers.authorization], ['qwen3', 8192, undefined]);
+  assert.deepEqual([body.model, body.top_k, headers.authorization], ['qwen3', 20, undefined]);
   assert.deepEqual((await providersOf({ ollama: { options: { compatible: 'openai' } }, anthropic: {} })).map((p) => [p.name, p.kind]), [['openai', 'remote'], ['ollama', 'local'], ['local', 'local']]);
 });
 

@@ -105,6 +105,7 @@ test('one without models, and one that wants a key, are told; with the key it se
   assert.match(await (await local(at(empty.port, locked.port))).available() ?? '', /has no model; .*wants a key \(providers\.local\.apiKeyEnv\)/);
   const provider = await local({ ...at(empty.port, locked.port), apiKeyEnv: 'JAN' }, { env: { JAN: 'jan-key' } });
   assert.equal(await provider.available(), null);
+  assert.ok(empty.seen.every((s) => s.headers.authorization === undefined), 'who wants no key is shown none');
   assert.match(await (await local({ ...at(locked.port), apiKeyEnv: 'JAN' })).available() ?? '', /JAN is not set/);
 });
 
