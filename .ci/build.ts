@@ -4,6 +4,7 @@ import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeF
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
+import type { Plugin } from '../kernel/plugin.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const dist = join(root, 'dist');
@@ -31,6 +32,7 @@ async function generateEntries(): Promise<string[]> {
   const layer = checkLayer(read, 'built-in', {});
   const names = Object.keys(layer.value.plugins ?? {});
   const places = Object.fromEntries(pathsOf(layer.value, '').map((p) => { const o = layer.origin(p); return [p, [o.line, o.column]]; }));
+  const made = await atBuild(names);
   const path = (name: string): string => relative(gen, ['.ts', '/index.ts'].map((e) => join(root, 'plugins', name + e)).find(exists) ?? fail(`no file for the plugin ${name}`));
   writeFileSync(join(gen, 'builtins.ts'), [
     ...names.map((n, i) => `import p${i} from '${path(n)}';`),
@@ -38,11 +40,12 @@ async function generateEntries(): Promise<string[]> {
     `import type { Builtins } from '../../kernel/builtins.ts';`,
     `const plugins: Record<string, unknown> = { ${names.map((n, i) => `'${n}': p${i}`).join(', ')} };`,
     `const places: Record<string, [number, number]> = ${JSON.stringify(places)};`,
-    `const schemas: Record<string, Record<string, unknown>> = ${JSON.stringify(await toolSchemas(names))};`,
+    `const schemas: Record<string, Record<string, unknown>> = ${JSON.stringify(made.schemas)};`,
+    `const options: Record<string, unknown> = ${JSON.stringify(made.options)};`,
     `export function bundledBuiltins(file: string, face: () => Promise<any>): Builtins {`,
     `  const origin = (path: string) => { for (let p = path; ; p = p.slice(0, p.lastIndexOf('.'))) { const at = places[p]; if (at !== undefined) return makeOrigin('built-in', file, at[0], at[1]); if (!p.includes('.')) return makeOrigin('built-in', file); } };`,
     `  const layer = { layer: 'built-in' as const, file, value: ${JSON.stringify(layer.value)} as any, hash: '${layer.hash}', problems: [], origin };`,
-    `  return { version: '${version}', layer: async () => layer, plugin: async (name) => plugins[name], names: async () => Object.keys(plugins), face, toolSchemas: schemas };`,
+    `  return { version: '${version}', layer: async () => layer, plugin: async (name) => plugins[name], names: async () => Object.keys(plugins), face, toolSchemas: schemas, defaultOptions: options };`,
     `}`, '',
   ].join('\n'));
   writeFileSync(join(gen, 'start.ts'), `(globalThis as any)[Symbol.for('tappet.bundled')] = true;
@@ -68,7 +71,9 @@ function pathsOf(value: unknown, at: string): string[] {
   return [...(at === '' ? [] : [at]), ...Object.entries(value).flatMap(([k, v]) => pathsOf(v, at === '' ? k : `${at}.${k}`))];
 }
 
-async function toolSchemas(names: readonly string[]): Promise<Record<string, unknown>> {
+async function atBuild(names: readonly string[]): Promise<{ schemas: Record<string, unknown>; options: Record<string, unknown> }> {
+  const { isDeepStrictEqual } = await import('node:util');
+  const { checkedSchema } = await import('../kernel/schema.ts');
   const { boot } = await import('../kernel/boot.ts');
   const { sourceBuiltins } = await import('../kernel/builtins.ts');
   const empty = join(gen, 'empty');
@@ -77,8 +82,16 @@ async function toolSchemas(names: readonly string[]): Promise<Record<string, unk
   const failed = kernel.reports.filter((r) => r.state === 'failed');
   if (failed.length > 0) fail(failed.map((r) => r.error).join('\n'));
   const schemas = Object.fromEntries(kernel.registries.tools.all().map((t) => [t.name, t.inputSchema().jsonSchema]));
+  const options: Record<string, unknown> = {};
+  for (const name of names) {
+    const plugin = (await kernel.builtins.plugin(name)) as Plugin;
+    if (plugin.options === undefined) continue;
+    const checked = await checkedSchema(plugin.options, `options of ${name}`).check({});
+    // What JSON would not bring back as it was is checked at each start.
+    if ('value' in checked && isDeepStrictEqual(JSON.parse(JSON.stringify(checked.value)), checked.value)) options[name] = checked.value;
+  }
   await kernel.dispose();
-  return names.length === 0 ? {} : schemas;
+  return { schemas, options };
 }
 
 /** The start has a build of its own: what authors may use beyond it (all of zod, the whole kit) must not weigh on it. */

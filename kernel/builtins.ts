@@ -17,6 +17,8 @@ export interface Builtins {
   readonly names: () => Promise<readonly string[]>;
   /** What a third party's plugin imports by name. */
   face(): Promise<Face>;
+  /** What the options of our plugins are where nobody says any, made at build. */
+  readonly defaultOptions?: Readonly<Record<string, unknown>>;
   /** JSON Schemas of the built-in tools, made at build. */
   readonly toolSchemas?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 }

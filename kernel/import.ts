@@ -66,7 +66,7 @@ async function theirModule(kernel: Kernel, entry: MergedPlugin, use: string, tim
   if (!isNameless(entry)) checkHash(kernel, entry, found.hash);
   // Between asking and running the content must not change: what was trusted is what is loaded.
   if ((layer === 'project' || layer === 'local') && !Object.values(kernel.config().trust.files).includes(found.hash)) throw new TappetError('E_PLUGIN_UNTRUSTED', { name: entry.name, message: 'its content is not what was trusted', where: entry.origin });
-  const module = await timeBoxed(entry, 'loading', timeoutMs, loadModule(found, () => kernel.builtins.face())).catch((e: unknown) => { throw isTappetError(e) ? e : cannotLoad(entry.name, e, found.entry, `named at ${place(entry.origin)}`); });
+  const module = await timeBoxed(entry, 'loading', timeoutMs, loadModule(found, () => kernel.builtins.face(), kernel.places.cache)).catch((e: unknown) => { throw isTappetError(e) ? e : cannotLoad(entry.name, e, found.entry, `named at ${place(entry.origin)}`); });
   return { module, hash: found.hash, from: found.entry };
 }
 function checkHash(kernel: Kernel, entry: MergedPlugin, hash: string): void {

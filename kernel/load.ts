@@ -87,7 +87,7 @@ async function applyOne(kernel: Kernel, c: Candidate, timeoutMs: number): Promis
   try {
     const missing = (plugin.needs ?? []).find((n) => !kernel.reports.some((r) => r.name === n && r.state === 'running'));
     if (missing !== undefined) throw new TappetError('E_PLUGIN_NEEDS', { name: plugin.name, needs: `${missing}, which failed`, where: entry.origin });
-    const options = await checkOptions(kernel, entry, plugin, timeoutMs);
+    const options = await checkOptions(kernel, entry, plugin, c.from === 'tappet', timeoutMs);
     collected = createScope(kernel, plugin, entry.origin, options, c.order, c.from === 'tappet');
     const applied: unknown = plugin.apply(collected.scope);
     if (isThenable(applied)) await timeBoxed(entry, 'apply()', timeoutMs, applied);
@@ -99,7 +99,7 @@ async function applyOne(kernel: Kernel, c: Candidate, timeoutMs: number): Promis
   }
 }
 
-async function checkOptions(kernel: Kernel, entry: MergedPlugin, plugin: Plugin, timeoutMs: number): Promise<unknown> {
+async function checkOptions(kernel: Kernel, entry: MergedPlugin, plugin: Plugin, isOurs: boolean, timeoutMs: number): Promise<unknown> {
   const given = typeof entry.entry === 'object' ? entry.entry.with ?? {} : {};
   const file = kernel.config().files.find((f) => f.layer === entry.origin.layer && f.file === entry.origin.file);
   const at = (key: string): Origin => file?.origin(`plugins.${entry.name}.with.${key}`) ?? entry.origin;
@@ -108,6 +108,8 @@ async function checkOptions(kernel: Kernel, entry: MergedPlugin, plugin: Plugin,
     if (extra !== undefined) throw new TappetError('E_PLUGIN_OPTIONS', { name: plugin.name, message: `it takes no options, so not "${extra}"`, where: at(extra) });
     return {};
   }
+  const { defaultOptions } = kernel.builtins;
+  if (isOurs && Object.keys(given).length === 0 && defaultOptions !== undefined && Object.hasOwn(defaultOptions, plugin.name)) return structuredClone(defaultOptions[plugin.name]);
   const schema = checkedSchema(plugin.options, `options of ${plugin.name}`);
   const properties = Object.keys(given).length === 0 ? undefined : knownOptions(schema.jsonSchema);
   const unknown = properties === undefined ? undefined : Object.keys(given).find((k) => !Object.hasOwn(properties, k));
