@@ -77,6 +77,7 @@ export async function createSession(p: SessionParts): Promise<Session> {
   let begun = false;
   let closed: Promise<void> | null = null;
   let outputs: string | null = null;
+  let roots: { readonly key: string; readonly real: readonly string[] } | undefined;
   let open: readonly { use: ToolUseBlock; parent: AssistantMessage }[] = p.restored?.deferred ?? [];
   let startContext: Message[] = [];
 
@@ -123,7 +124,13 @@ export async function createSession(p: SessionParts): Promise<Session> {
       emit({ type: 'state.changed', cwd: to });
       void conversation.fire('CwdChanged', { from, to }, { signal: closing.signal });
     },
-    roots: () => [real(kernel.root), ...(p.cwd.startsWith(kernel.root) ? [] : [real(p.cwd)]), ...kernel.settings().directories.map((d) => real(isAbsolute(d) ? d : resolve(kernel.root, d))), ...live.directories.map(real), ...(outputs === null ? [] : [outputs])],
+    roots: () => {
+      // Asked several times in each call: real paths are looked up anew only where the folders are others.
+      const folders = [kernel.root, ...(p.cwd.startsWith(kernel.root) ? [] : [p.cwd]), ...kernel.settings().directories.map((d) => (isAbsolute(d) ? d : resolve(kernel.root, d))), ...live.directories, ...(outputs === null ? [] : [outputs])];
+      const key = folders.join('\0');
+      if (roots?.key !== key) roots = { key, real: folders.map(real) };
+      return roots.real;
+    },
     rules, mode, append, emit,
     fact: async (line: FactLine) => { await store(line); },
     sync: async () => { await p.log?.sync(); },

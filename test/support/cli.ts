@@ -42,7 +42,7 @@ export async function cliPlace(t: Cleanup, o: { readonly files?: Readonly<Record
   const [project, home, policy] = ['project', 'home', 'policy'].map((f) => join(base, f)) as [string, string, string];
   // The repository's root ends the way up: nothing above it is taken for configuration.
   await Promise.all([mkdir(join(project, '.git'), { recursive: true }), mkdir(home), mkdir(policy)]);
-  const builtins = o.plugins === undefined ? sourceBuiltins() : onlyBuiltins(o.plugins, o.layer ?? '');
+  const builtins = o.plugins === undefined ? withoutLocalServers(sourceBuiltins()) : onlyBuiltins(o.plugins, o.layer ?? '');
   const at = (path: string): string => (path.startsWith('~/') ? join(home, path.slice(2)) : path.startsWith('/etc/tappet/') ? join(policy, path.slice('/etc/tappet/'.length)) : join(project, path));
   const place: CliPlace = {
     project, home, policy, at,
@@ -84,6 +84,11 @@ function fakeIo(said: { out: string; err: string }, env: Io['env'], o: CliOption
   };
 }
 
+/** Tests never look whether a server of models runs on this machine. */
+const withoutLocalServers = (real: Builtins): Builtins => ({
+  ...real,
+  layer: async () => { const layer = await real.layer(); return { ...layer, value: { ...layer.value, providers: { local: { options: { servers: false } } } } }; },
+});
 function onlyBuiltins(names: readonly string[], layer: string): Builtins {
   const all = sourceBuiltins();
   const text = `${layer}\nplugins:\n${names.map((n) => `  ${n}: true\n`).join('')}`;

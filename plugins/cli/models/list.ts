@@ -66,7 +66,7 @@ const NOTHING = 'nothing: store a key (`tappet login PROVIDER`), or set one of t
 
 function textOf(rows: readonly Row[], shown: readonly Row[], { configured, unconfigured }: Answers, reader: Reader): string {
   const models = shown.flatMap((r) => r.models.map((m) => modelRow(r.name, m)));
-  const first = unconfigured === null ? NOTHING : `${unconfigured} (the first provider that can be used, in the order above)`;
+  const first = unconfigured === null ? NOTHING : `${unconfigured} (the first provider that can be used: those with a key, then a server on this machine, then the stand-in)`;
   const at = configured?.origin == null ? '' : `, said at ${shownPlace(configured.origin, reader)}`;
   const hidden = rows.length - shown.length;
   return [
