@@ -105,9 +105,11 @@ export async function runTurn(c: Conversation, o: TurnOptions): Promise<TurnEnd>
       const fault = faultOf(e);
       const transition = fault === null ? undefined : await recover({ kind: 'fault', fault });
       if (transition === undefined) return fail(e);
+      if (transition.reason === 'transport_retry') tally.rounds--; // the same request again
       await goRound(transition.reason);
       continue;
     }
+    state = { ...state, recovery: { ...state.recovery, transportAttempts: 0 } };
     tally.text = answer.text;
     tally.stopReason = answer.stopReason;
     state = { ...state, messages: c.messages(), turnCount: tally.rounds };

@@ -18,7 +18,7 @@ const REFUSED = ['refusal', 'content_filter'];
 
 const options = () => z.strictObject({
   stay: z.number().int().min(0).default(10).describe('requests of a session that go to another model, once it has stepped in, before the first is tried again'),
-  patienceMs: z.number().int().min(0).default(20_000).describe('milliseconds of waiting for a rate limit that are better than another model; the loop waits and asks again'),
+  patienceMs: z.number().int().min(0).default(20_000).describe('milliseconds; a rate limit that is over sooner is thrown instead of handed on to the next model'),
 });
 
 interface Candidate { readonly name: string; readonly provider: ModelProvider; readonly model: string; readonly info: ModelInfo | undefined }

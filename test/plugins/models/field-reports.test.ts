@@ -2,18 +2,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import { definePlugin } from 'tappet/kernel';
 import { turnExit } from 'tappet/kit';
 import type { TurnEnd } from 'tappet/schemas';
 import { signatureOf } from '../../support/messages-law.ts';
 import { frame as anthropicFrame, startMockAnthropic } from '../../support/mock-anthropic.ts';
-import { chunk, mockGemini } from '../../support/mock-gemini.ts';
-import { chatChunk, mockOpenai, responsesFrames } from '../../support/mock-openai.ts';
+import { chunk, mockGemini, peerReply as geminiReply } from '../../support/mock-gemini.ts';
+import { chatChunk, mockOpenai, peerReply as openaiReply, responsesFrames } from '../../support/mock-openai.ts';
 import { frame } from '../../support/mock-server.ts';
 import { ask, BASIC, project } from '../../support/project.ts';
 import { watchedTools } from '../../support/tools.ts';
 
-interface Step { readonly frames: readonly string[]; readonly ending?: 'cut' | 'silent'; readonly pieces?: { readonly comments: true } }
+interface Refusal { readonly refuse: 'rate_limit' | 'overloaded'; readonly retryAfter?: string }
+interface Frames { readonly frames: readonly string[]; readonly ending?: 'cut' | 'silent'; readonly pieces?: { readonly comments: true } }
+type Step = Frames | Refusal;
 interface Wire {
   /** The plugin and the model, and what stands in its provider's options. */
   readonly plugin: string; readonly model: string; readonly key: string; readonly options?: string;
@@ -33,7 +34,7 @@ const item = (index: number, start: object, deltas: readonly object[], done: obj
 const openai = (wire: 'responses' | 'chat', more: Pick<Wire, 'text' | 'thought' | 'calls' | 'odd' | 'error' | 'end'>): Wire => ({
   plugin: 'models/openai', model: 'openai/gpt-5', key: 'OPENAI_API_KEY', options: `{ wire: ${wire} }`, ...more,
   async start(t, steps) {
-    const mock = await mockOpenai(steps);
+    const mock = await mockOpenai(steps.map((s) => ('refuse' in s ? openaiReply(s, wire) : s)));
     t.after(() => mock.close());
     return { url: mock.url, texts: () => mock.asked().map((s) => s.text) };
   },
@@ -42,7 +43,7 @@ const WIRES: Readonly<Record<string, Wire>> = {
   anthropic: {
     plugin: 'models/anthropic', model: 'anthropic/sonnet', key: 'ANTHROPIC_API_KEY',
     async start(t, steps) {
-      const mock = await startMockAnthropic(steps.map((s) => ({ ...s, frames: [{ type: 'message_start', message: { id: 'msg_1', model: 'm', usage: { input_tokens: 1, output_tokens: 1 } } }, ...s.frames] })));
+      const mock = await startMockAnthropic(steps.map((s) => ('refuse' in s ? s : { ...s, frames: [{ type: 'message_start', message: { id: 'msg_1', model: 'm', usage: { input_tokens: 1, output_tokens: 1 } } }, ...s.frames] })));
       t.after(() => mock.close());
       return { url: mock.url, texts: () => mock.requests.map((r) => { assert.equal(r.refused, null); return r.text; }) };
     },
@@ -67,7 +68,7 @@ const WIRES: Readonly<Record<string, Wire>> = {
   gemini: {
     plugin: 'models/gemini', model: 'gemini/gemini-3.8-flash', key: 'GEMINI_API_KEY',
     async start(t, steps) {
-      const mock = await mockGemini(steps);
+      const mock = await mockGemini(steps.map((s) => ('refuse' in s ? geminiReply(s) : s)));
       t.after(() => mock.close());
       return { url: mock.url, texts: () => mock.asked().map((s) => s.text) };
     },
@@ -78,14 +79,13 @@ const WIRES: Readonly<Record<string, Wire>> = {
   },
 };
 
-const again = definePlugin({ name: 'test/again', api: 1, apply: ({ registries }) => registries.recoveries.add({ name: 'again', on: (problem) => (problem.kind === 'fault' && problem.fault.transient ? { reason: 'transport_retry', delayMs: 1 } : undefined) }) });
 async function set(t: TestContext, w: Wire, steps: readonly Step[], o: { readonly retry?: boolean } = {}) {
   const tools = watchedTools();
   const { url, texts } = await w.start(t, steps);
   const provider = w.plugin.slice('models/'.length);
   const p = project(t, {
-    only: [...BASIC, w.plugin], plugins: [tools.plugin, ...(o.retry === true ? [again] : [])], env: { [w.key]: 'key' },
-    files: { '~/.config/tappet/config.yaml': `providers: { ${provider}: { baseUrl: "${url}", timeouts: { betweenBytesMs: 120 }${w.options === undefined ? '' : `, options: ${w.options}`} } }\n` },
+    only: [...BASIC, w.plugin, 'recoveries/transport'], plugins: [tools.plugin], env: { [w.key]: 'key' },
+    files: { '~/.config/tappet/config.yaml': `providers: { ${provider}: { baseUrl: "${url}", timeouts: { betweenBytesMs: 120 }${w.options === undefined ? '' : `, options: ${w.options}`} } }\nplugins: { recoveries/transport: { with: { firstMs: 1, retries: ${o.retry === true ? 10 : 0} } } }\n` },
   });
   const session = await p.open({ overlay: { model: w.model, mode: 'bypassPermissions' } });
   return { session, tools, texts, go: (): Promise<TurnEnd> => ask(session, 'go') };
@@ -94,9 +94,10 @@ const done = (w: Wire): Step => ({ frames: [...w.text('done'), ...w.end('end')] 
 
 for (const [name, w] of Object.entries(WIRES)) {
   test(`${name}: an answer that goes on with pings alone ends, and an interrupt ends it at once (F10-01)`, async (t) => {
-    const { go, session } = await set(t, w, [{ frames: w.text('half').slice(0, -1).concat(w.text('half')[0]!), ending: 'silent', pieces: { comments: true } }]);
+    const { go, session, texts } = await set(t, w, Array.from({ length: 3 }, (): Step => ({ frames: w.text('half').slice(0, -1).concat(w.text('half')[0]!), ending: 'silent', pieces: { comments: true } })), { retry: true });
     const end = await go();
     assert.deepEqual([end.isError, end.fault?.kind, end.fault?.transient], [true, 'timeout_between_bytes', true]);
+    assert.equal(texts().length, 2, 'asked again once');
     const turn = session.submit('again').turn;
     for await (const e of session.events()) if (e.type === 'model.event') break;
     await session.interrupt({ reason: 'person' });
@@ -114,10 +115,10 @@ for (const [name, w] of Object.entries(WIRES)) {
 
   test(`${name}: only thinking, then stop: asked again, then an error whose exit code is not 0 (F10-03)`, async (t) => {
     const empty = { frames: [...w.thought('Hm'), ...w.end('end')] };
-    const { go, texts } = await set(t, w, [empty, empty, done(w)], { retry: true });
+    const { go, texts } = await set(t, w, [empty, done(w)], { retry: true });
     assert.equal((await go()).text, 'done');
-    assert.equal(texts().length, 3);
-    const end = await (await set(t, w, [empty])).go();
+    assert.equal(texts().length, 2);
+    const end = await (await set(t, w, [empty, empty, done(w)], { retry: true })).go();
     assert.deepEqual([end.isError, end.fault?.kind], [true, 'empty_answer']);
     assert.notEqual(turnExit(end), 0);
   });
@@ -144,6 +145,19 @@ for (const [name, w] of Object.entries(WIRES)) {
     const { go, tools } = await set(t, w, [turn(undefined), turn(null), turn('same'), turn('same'), done(w)]);
     assert.equal((await go()).text, 'done', 'the strict server took every request');
     assert.equal(tools.calls.length, 8);
+  });
+
+  test(`${name}: a wait that the server names is kept to, with chance on top, told, and ended by an interrupt; without one it is asked again soon (F10-10)`, async (t) => {
+    const { session } = await set(t, w, [{ refuse: 'rate_limit', retryAfter: '7' }, done(w)], { retry: true });
+    const { turn } = session.submit('go');
+    let told: Readonly<Record<string, unknown>> | undefined;
+    for await (const e of session.events({ from: 'start' })) if (e.type === 'message' && e.message.type === 'system' && e.message.format === 'api_retry') { told = e.message.data; break; }
+    await session.interrupt({ reason: 'person' });
+    assert.equal((await turn).reason, 'interrupted');
+    assert.ok(Number(told?.['retry_delay_ms']) >= 7000 && Number(told?.['retry_delay_ms']) <= 8750, JSON.stringify(told));
+    const { go, texts } = await set(t, w, [{ refuse: 'overloaded' }, done(w)], { retry: true });
+    assert.equal((await go()).text, 'done');
+    assert.equal(texts().length, 2);
   });
 
   test(`${name}: an error frame after two deltas is an error with the server's text (F10-13)`, async (t) => {
