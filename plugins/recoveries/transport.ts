@@ -37,7 +37,7 @@ export default definePlugin({
         return {
           reason: 'transport_retry', delayMs,
           messages: [{
-            type: 'system', format: 'api_retry', level: 'warning', uuid: randomUUID(), timestamp: new Date().toISOString(), content: `${fault.message} Asking again in ${inSeconds(delayMs)} (${attempt} of ${most}).`,
+            type: 'system', format: 'api_retry', level: 'warning', uuid: randomUUID(), timestamp: new Date().toISOString(), content: `${fault.message.replace(/[.\s]+$/, '')}; asking again in ${inSeconds(delayMs)} (${attempt} of ${most})`,
             data: { attempt, max_retries: most, retry_delay_ms: delayMs, error_status: fault.status ?? null, error: fault.kind },
           }],
         };

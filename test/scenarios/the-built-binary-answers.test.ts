@@ -83,10 +83,69 @@ test('a failing model is named on stderr, with its own exit code and nothing on 
   const mock = await startMockAnthropic([{ refuse: 'overloaded' }]);
   t.after(() => mock.close());
   const p = place(t);
-  const r = await p.run(['-p', 'hi'], { ANTHROPIC_BASE_URL: mock.url, ANTHROPIC_API_KEY: 'sk-test-secret' });
+  const soon = ['--set', 'plugins.recoveries/transport.with={ firstMs: 1, retries: 2 }'];
+  const r = await p.run([...soon, '-p', 'hi'], { ANTHROPIC_BASE_URL: mock.url, ANTHROPIC_API_KEY: 'sk-test-secret' });
   assert.deepEqual([r.code, r.out], [1, '']);
-  assert.match(r.err, /Overloaded/i);
+  assert.match(r.err, /^note: .*; asking again in 0 s \(1 of 2\)\nnote: .*\(2 of 2\)\n.*Overloaded/i);
   assert.doesNotMatch(r.err, /sk-test-secret|\n\s+at /);
-  const away = await p.run(['-p', 'hi'], { ANTHROPIC_BASE_URL: 'http://127.0.0.1:9', ANTHROPIC_API_KEY: 'x' });
+  const away = await p.run([...soon, '-p', 'hi'], { ANTHROPIC_BASE_URL: 'http://127.0.0.1:9', ANTHROPIC_API_KEY: 'x' });
   assert.equal(away.code, 4);
+});
+
+const plugin = (p: { dir: string }, body: string): string[] => {
+  writeFileSync(join(p.dir, 'plugin.ts'), `import { definePlugin } from 'tappet/kernel';\nexport default definePlugin({ name: 'acme/x', api: 1, apply({ hooks }) { ${body} } });\n`);
+  return ['--plugin-dir', join(p.dir, 'plugin.ts'), '-p', 'read notes.txt'];
+};
+test('a plugin may import later, in every start, and what it prints goes beside the answer', async (t) => {
+  const p = place(t);
+  writeFileSync(join(p.dir, 'own.ts'), 'export const word: string = "mine";\n');
+  const args = plugin(p, "hooks.SessionStart.tap({ name: 'acme/x' }, async () => { const os = await import('node:os'); const { word } = await import('./own.ts'); console.log(word, typeof os.hostname); });");
+  for (let start = 1; start <= 3; start++) { // the second and third have compiled code
+    const r = await p.run(args);
+    assert.deepEqual([r.code, r.err], [0, 'mine function\n'], `start ${start}`);
+    assert.match(r.out, /swordfish/);
+    assert.doesNotMatch(r.out, /mine/);
+  }
+});
+test('what nobody catches is an error with its place, and no stack trace', async (t) => {
+  const p = place(t);
+  for (const body of ["Promise.reject(new Error('floating'));", "setTimeout(() => { throw new Error('floating'); }, 1);"]) {
+    const r = await p.run(plugin(p, body));
+    assert.equal(r.code, 1);
+    assert.match(r.err, /^E_INTERNAL {2}.*floating\n {2}cause {3}nobody caught it; at .*plugin\.ts/);
+    assert.doesNotMatch(r.err, /\n\s+at /);
+  }
+});
+test('an answer that cannot be written is said, however short or long it is', { skip: process.platform !== 'linux' }, async (t) => {
+  const p = place(t);
+  for (const args of [['--version'], ['--help'], ['config', 'schema'], ['-p', 'read notes.txt'], ['-p', 'read notes.txt', '--json']]) {
+    const child = spawn('sh', ['-c', 'exec "$0" "$@" >/dev/full', process.execPath, binary, ...args], { cwd: p.dir, env: { PATH: process.env['PATH'] ?? '', HOME: p.home }, stdio: ['ignore', 'ignore', 'pipe'] });
+    let err = '';
+    child.stderr.on('data', (d: Buffer) => { err += d.toString(); });
+    const code = await new Promise((resolve) => child.on('close', resolve));
+    assert.equal(code, 2, args.join(' '));
+    assert.match(err, /^E_FRONTEND {2}the answer cannot be written: ENOSPC/, args.join(' '));
+    assert.doesNotMatch(err, /\n\s+at /);
+  }
+});
+test('where nothing can be written no half file stays: neither of a lock nor of a cache', { skip: process.platform !== 'linux' }, async (t) => {
+  const { readdirSync } = await import('node:fs');
+  const p = place(t);
+  mkdirSync(join(p.home, '.config/tappet'), { recursive: true });
+  writeFileSync(join(p.home, '.config/tappet/config.yaml'), 'mode: plan\n');
+  const child = spawn('sh', ['-c', "trap '' XFSZ; ulimit -f 0; exec \"$0\" \"$@\"", process.execPath, binary, 'config', 'set', 'mode', 'default', '--user'], { cwd: p.dir, env: { PATH: process.env['PATH'] ?? '', HOME: p.home }, stdio: ['ignore', 'ignore', 'pipe'] });
+  let err = '';
+  child.stderr.on('data', (d: Buffer) => { err += d.toString(); });
+  assert.equal(await new Promise((resolve) => child.on('close', resolve)), 2);
+  assert.match(err, /^E_CONFIG_WRITE/);
+  const files = readdirSync(p.home, { recursive: true, withFileTypes: true }).filter((f) => f.isFile()).map((f) => f.name);
+  assert.deepEqual(files, ['config.yaml']);
+});
+test('started in a folder that is gone it says so', { skip: process.platform !== 'linux' }, async (t) => {
+  const p = place(t);
+  const child = spawn('sh', ['-c', 'mkdir gone && cd gone && rmdir ../gone && exec "$0" "$@"', process.execPath, binary, 'doctor'], { cwd: p.dir, env: { PATH: process.env['PATH'] ?? '', HOME: p.home }, stdio: ['ignore', 'ignore', 'pipe'] });
+  let err = '';
+  child.stderr.on('data', (d: Buffer) => { err += d.toString(); });
+  assert.equal(await new Promise((resolve) => child.on('close', resolve)), 2);
+  assert.match(err, /^E_USAGE {2}the folder that this was started in is gone\n/m);
 });

@@ -55,7 +55,7 @@ export const GROUPS: readonly FlagGroup[] = [
   ] },
   { title: 'Permissions:', flags: [
     { flags: '--permission-mode <mode>', about: 'the mode that the session starts in' },
-    { flags: '--allowedTools, --allowed-tools <rules>', about: "calls that need no question, such as 'Bash(npm test)'; separated by commas; also --allowedTools", many: 'rules' },
+    { flags: '--allowedTools, --allowed-tools <rules>', about: "calls that need no question, such as 'Edit(src/**)'; separated by commas; also --allowedTools", many: 'rules' },
     { flags: '--disallowedTools, --disallowed-tools <rules>', about: 'calls that are refused; also --disallowedTools', many: 'rules' },
     { flags: '--tools <names>', about: "the tools that there are, separated by commas; '': none; default: all", many: 'rules' },
     { flags: '--add-dir <folder>', about: 'a folder beside the project that tools may work in; may be repeated', many: 'repeat' },

@@ -51,7 +51,7 @@ test('the wait is the one that the server asks for; it is told, and an interrupt
   await session.interrupt({ reason: 'person' });
   assert.equal((await turn).reason, 'interrupted');
   assert.ok(waits(retries)[0]! >= 7000 && waits(retries)[0]! <= 8750);
-  assert.match(retries[0]!.content, /^rate_limit at the test model\. Asking again in [78](\.\d)? s \(1 of 10\)\.$/);
+  assert.match(retries[0]!.content, /^rate_limit at the test model; asking again in [78](\.\d)? s \(1 of 10\)$/);
   assert.equal(retries[0]!.data?.['error_status'], 429);
 });
 test('a server that asks for more than the longest wait ends the turn at once', async (t) => {
