@@ -11,6 +11,8 @@ export interface Desk {
   /** False where it is not open any more. */
   answer(id: Uuid, answer: Answer): boolean;
   readonly size: number;
+  /** Those who could have answered are gone: all open questions are withdrawn. */
+  withdraw(): void;
   /** Nobody will answer: all open questions are withdrawn, later ones at once. */
   close(): void;
 }
@@ -18,6 +20,7 @@ export interface Desk {
 export function createDesk(): Desk {
   const waiting = new Map<Uuid, (settled: Settled) => void>();
   let closed = false;
+  const withdrawAll = (): void => { for (const finish of [...waiting.values()]) finish({ by: 'withdrawn' }); };
   return {
     open(signal) {
       const id = randomUUID();
@@ -40,9 +43,10 @@ export function createDesk(): Desk {
       return finish !== undefined;
     },
     get size() { return waiting.size; },
+    withdraw: withdrawAll,
     close() {
       closed = true;
-      for (const finish of [...waiting.values()]) finish({ by: 'withdrawn' });
+      withdrawAll();
     },
   };
 }

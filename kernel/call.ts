@@ -8,6 +8,7 @@ import { isTappetError, messageOf, nearest } from './errors.ts';
 import type { PreparedCall } from './gate.ts';
 import { decide, derived, suggest } from './gate.ts';
 import { ruleText } from '../schemas/permissions.ts';
+import { orAborted } from './waiting.ts';
 
 export interface CallOptions {
   readonly turnId: Uuid;
@@ -34,14 +35,17 @@ export interface CallOutcome {
 export const INTERRUPTED_BY_USER = 'The call was interrupted before it ended.';
 /** How long a tool that ignores its signal is waited for. */
 const ABORT_GRACE_MS = 3000;
+/** And whatever else hangs in a call: its tool's own check, a mode, a store. */
+const CALL_GRACE_MS = 2 * ABORT_GRACE_MS;
 
 export async function runCall(c: Conversation, use: ToolUseBlock, o: CallOptions): Promise<CallOutcome> {
   const started = Date.now();
   const abort = new AbortController();
+  let over = false;
   const onAbort = (): void => abort.abort(o.signal.reason);
   if (o.signal.aborted) onAbort(); else o.signal.addEventListener('abort', onAbort, { once: true });
   try {
-    const outcome = await attempt(c, use, o, abort, started);
+    const outcome = await orAborted(attempt(c, use, o, abort, started, () => over), abort.signal, CALL_GRACE_MS);
     c.emit({ type: 'tool.finished', toolUseId: use.id, toolName: use.name, isError: outcome.isError, durationMs: Date.now() - started });
     return outcome;
   } catch (e) {
@@ -51,6 +55,7 @@ export async function runCall(c: Conversation, use: ToolUseBlock, o: CallOptions
     c.emit({ type: 'tool.finished', toolUseId: use.id, toolName: use.name, isError: true, durationMs: Date.now() - started });
     return failed(c, use, o, message);
   } finally {
+    over = true;
     o.signal.removeEventListener('abort', onAbort);
   }
 }
@@ -60,7 +65,7 @@ export function failed(c: Conversation, use: ToolUseBlock, o: Pick<CallOptions, 
   return { use, isError: true, after: [], result: resultMessage(c, use, o.turnId, message, true, message), ...more };
 }
 
-async function attempt(c: Conversation, use: ToolUseBlock, o: CallOptions, abort: AbortController, started: number): Promise<CallOutcome> {
+async function attempt(c: Conversation, use: ToolUseBlock, o: CallOptions, abort: AbortController, started: number, isOver: () => boolean): Promise<CallOutcome> {
   if (use.inputError !== undefined) return failed(c, use, o, `The input of this call was cut off or is no valid JSON (${use.inputError.why}); ${use.inputError.raw.length} characters arrived. Nothing was run. Send the call again, whole${use.inputError.raw.length > 2000 ? ', and smaller' : ''}.`);
   const tool = c.tool(use.name);
   if (tool === undefined) {
@@ -73,7 +78,7 @@ async function attempt(c: Conversation, use: ToolUseBlock, o: CallOptions, abort
   let call: PreparedCall;
   try { call = await prepareInput(use.input); } catch (e) { return failed(c, use, o, messageOf(e)); }
   const context = (holder.context = createContext(c, {
-    turnId: o.turnId, use, abort, cwd: o.cwd, model: o.model,
+    turnId: o.turnId, use, abort, cwd: o.cwd, model: o.model, isOver,
     readjudicate: async (args) => { try { return await derived(c, await prepareInput(args)); } catch (e) { return { behavior: 'deny', message: messageOf(e) }; } },
   }));
 
@@ -82,6 +87,7 @@ async function attempt(c: Conversation, use: ToolUseBlock, o: CallOptions, abort
   const notes: AttachmentMessage[] = note(c, o.turnId, hooked.context, `PreToolUse on ${tool.name}`);
   const gate = await decide(c, hooked.call, { signal: abort.signal, context, hold: o.hold, prepare: prepareInput });
   const { decision } = gate;
+  if (isOver()) throw new Error('left behind'); // nobody waits for it any more
   c.emit({ type: 'decision', decision });
   await c.fact({ type: 'decision', turnId: o.turnId, decision });
   if (decision.behavior === 'defer') return failed(c, use, o, decision.message ?? 'deferred', { ends: 'defer' });
@@ -89,7 +95,7 @@ async function attempt(c: Conversation, use: ToolUseBlock, o: CallOptions, abort
 
   const { input } = gate.call;
   if (abort.signal.aborted) return failed(c, use, o, INTERRUPTED_BY_USER); // an interrupt while it was being judged
-  return perform(c, use, { ...gate.call, input }, context, o, abort, notes, started);
+  return perform(c, use, { ...gate.call, input }, context, o, abort, notes, started, isOver);
 }
 
 /** Known to fit the tool's schema, subjects found. @throws a sentence for the model */
@@ -129,19 +135,20 @@ async function refused(c: Conversation, use: ToolUseBlock, o: CallOptions, call:
   return failed(c, use, o, text, { after: notes, denial: { message, wouldAllow }, ...(interrupt ? { ends: 'interrupt' as const } : {}) });
 }
 
-async function perform(c: Conversation, use: ToolUseBlock, call: PreparedCall, context: ToolUseContext, o: CallOptions, abort: AbortController, notes: readonly Message[], started: number): Promise<CallOutcome> {
+async function perform(c: Conversation, use: ToolUseBlock, call: PreparedCall, context: ToolUseContext, o: CallOptions, abort: AbortController, notes: readonly Message[], started: number, isOver: () => boolean): Promise<CallOutcome> {
   const { tool, input } = call;
   const synced = c.sync(); // beside the effect; awaited before the result counts
+  synced.catch(() => {}); // heard below, however long the tool takes
   const running = Promise.resolve().then(() => tool.call(input, context, async (name, args) => {
     const other = c.tool(name);
     return other === undefined ? { behavior: 'deny', message: `there is no tool "${name}"` } : derived(c, await prepare(c, other, use, args, o));
-  }, o.parent, (data: unknown) => c.emit({ type: 'tool.progress', toolUseId: use.id, toolName: tool.name, data })));
+  }, o.parent, (data: unknown) => { if (!isOver()) c.emit({ type: 'tool.progress', toolUseId: use.id, toolName: tool.name, data }); }));
   let content: string | readonly Block[];
   let data: unknown;
   let isError = false;
   let more: Awaited<typeof running> | undefined;
   try {
-    more = await orAborted(running, abort.signal);
+    more = await orAborted(running, abort.signal, ABORT_GRACE_MS);
     data = more.data;
     isError = more.isError === true;
     content = tool.render(data, input);
@@ -176,16 +183,6 @@ async function perform(c: Conversation, use: ToolUseBlock, call: PreparedCall, c
 }
 
 const join = (a: string | undefined, b: string | undefined): string | undefined => (a === undefined ? b : b === undefined ? a : `${a}\n${b}`);
-
-/** A tool that ignores its signal is waited for a little, then left behind. */
-function orAborted<T>(running: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise<T>((resolve, reject) => {
-    let timer: NodeJS.Timeout | undefined;
-    const onAbort = (): void => { timer = setTimeout(() => reject(new Error('interrupted')), ABORT_GRACE_MS); };
-    if (signal.aborted) onAbort(); else signal.addEventListener('abort', onAbort, { once: true });
-    running.then(resolve, reject).finally(() => { clearTimeout(timer); signal.removeEventListener('abort', onAbort); });
-  });
-}
 
 function note(c: Conversation, turnId: Uuid, text: string | undefined, source: string): AttachmentMessage[] {
   return text === undefined || text === '' ? [] : [{ type: 'attachment', uuid: randomUUID(), timestamp: new Date().toISOString(), turnId, ...(c.agentId === null ? {} : { agentId: c.agentId }), attachment: { kind: 'hook', text, source } }];

@@ -60,6 +60,7 @@ export function createChanges(p: ChangeParts): Changes {
       try { await chooseModel(kernel, model); } catch (e) { return refuse(messageOf(e)); }
     }
     live.wantedModel = model ?? undefined;
+    live.overlay = { ...live.overlay, model: live.wantedModel }; // forks ask the same one
     const name = await chooseModel(kernel, live.wantedModel ?? kernel.settings().model).then((m) => m.name, () => model ?? '(none)');
     state.set((s) => ({ ...s, mainLoopModel: name }));
     if (model !== null) await p.store({ type: 'model', model });
@@ -154,7 +155,7 @@ export function firstModel(kernel: Kernel, overlay: FlagLayer, resumed: string |
 /** The mode that a session starts in. A resumed one keeps its mode, but for the two that must be chosen anew. @throws E_MODE_UNKNOWN, E_SET_REFUSED */
 export function firstMode(kernel: Kernel, overlay: FlagLayer, resumed: string | null): string {
   const wanted = overlay.mode ?? (resumed !== null && resumed !== 'plan' && resumed !== BYPASS ? resumed : undefined) ?? kernel.settings().mode;
-  if (kernel.registries.permissionModes.get(wanted) === undefined) throw new TappetError('E_MODE_UNKNOWN', { mode: wanted, known: kernel.registries.permissionModes.all().map((m) => m.name).join(', ') || 'none is switched on', where: kernel.config().chain('mode').find((l) => l.status === 'counts')?.origin });
+  if (kernel.registries.permissionModes.get(wanted) === undefined) throw new TappetError('E_MODE_UNKNOWN', { mode: wanted, known: kernel.registries.permissionModes.all().map((m) => m.name).join(', ') || 'none is switched on', where: overlay.mode === undefined && wanted === kernel.settings().mode ? kernel.config().chain('mode').find((l) => l.status === 'counts')?.origin : undefined });
   const reason = overlay.mode === undefined && resumed === null ? null : refusal({ path: 'mode', value: wanted, layer: 'flag', origin: SESSION_ORIGIN }, admissionOf(kernel));
   if (reason === null) return wanted;
   if (overlay.mode === undefined) return kernel.settings().mode; // the resumed mode is no longer allowed

@@ -3,7 +3,7 @@ import type { AppState, EventBody, ToolUseBlock, ToolUseContext } from '../schem
 import type { Conversation } from './conversation.ts';
 import { TappetError } from './errors.ts';
 
-export interface CallPlace { readonly turnId: string; readonly use: ToolUseBlock; readonly abort: AbortController; readonly cwd: string; readonly model: string; readonly readjudicate: NonNullable<ToolUseContext['readjudicate']> }
+export interface CallPlace { readonly turnId: string; readonly use: ToolUseBlock; readonly abort: AbortController; readonly cwd: string; readonly model: string; /** Its result is there: what it says later is not heard. */ readonly isOver?: () => boolean; readonly readjudicate: NonNullable<ToolUseContext['readjudicate']> }
 
 export function createContext(c: Conversation, p: CallPlace): ToolUseContext {
   const target = c.target();
@@ -28,7 +28,7 @@ export function createContext(c: Conversation, p: CallPlace): ToolUseContext {
     roots: c.roots(),
     root: c.kernel.root,
     home: c.kernel.places.home,
-    emit: (body) => c.emit(body.type === 'tool.progress' ? { ...envelope, ...body, ...envelope } as EventBody : { ...body, ...envelope } as EventBody),
+    emit: (body) => { if (p.isOver?.() !== true) c.emit({ ...body, ...envelope } as EventBody); },
     executionTarget: target,
     fs: c.fs(),
     process: {

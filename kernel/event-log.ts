@@ -6,7 +6,7 @@ export const KEPT_EVENTS = 20_000;
 
 export interface EventLog {
   emit(body: EventBody, stamp: { readonly agentId: string | null; readonly turnId: string | null; readonly sessionId: string }): void;
-  read(o: { readonly from: 'now' | 'start'; readonly wants: (event: SessionEvent) => boolean }): AsyncIterable<SessionEvent>;
+  read(o: { readonly from: 'now' | 'start'; readonly wants: (event: SessionEvent) => boolean; /** Nothing comes behind it. */ readonly isLast?: (event: SessionEvent) => boolean }): AsyncIterable<SessionEvent>;
   close(): void;
 }
 
@@ -24,17 +24,17 @@ export function createEventLog(): EventLog {
       if (kept.length > KEPT_EVENTS * 1.25) { const drop = kept.length - KEPT_EVENTS; kept = kept.slice(drop); base += drop; }
       wakeAll();
     },
-    read({ from, wants }) {
+    read({ from, wants, isLast }) {
       let at = from === 'start' ? 0 : seq;
       return (async function* () {
         for (;;) {
           if (at < base) {
-            const last = kept[0]!;
-            yield { ...last, type: 'events.missed', count: base - at } as SessionEvent;
+            const { seq: next, sessionId, agentId, turnId, timestamp } = kept[0]!;
+            yield { type: 'events.missed', count: base - at, seq: next, sessionId, agentId, turnId, timestamp };
             at = base;
           }
           const event = kept[at - base];
-          if (event !== undefined) { at++; if (wants(event)) yield event; continue; }
+          if (event !== undefined) { at++; if (wants(event)) yield event; if (isLast?.(event) === true) return; continue; }
           if (closed) return;
           await new Promise<void>((r) => wake.push(r));
         }

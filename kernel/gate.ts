@@ -1,5 +1,6 @@
 /** May it run? Opinions, then the mode, then those who may be asked; every reason is kept. */
 import { randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import type {
   Answer, Decision, GateDecision, JudgedCall, Opinion, Origin, PermissionMode, PermissionResult, PermissionUpdate, Said, Tool, ToolUseContext, Verdict,
 } from '../schemas/index.ts';
@@ -133,17 +134,22 @@ async function ask(c: Conversation, call: PreparedCall, verdict: Verdict, opinio
   // An ask is answered by a tap of the asker's layer or above, or by a person.
   const allowed = heard.voices.find((v) => v.said.behavior === 'allow' && v.failed !== true && standing.every((a) => compareLayers(v.origin.layer, a.origin.layer) >= 0));
   if (allowed !== undefined) {
-    const { updatedInput: rewrite, updatedPermissions } = allowed.said; // of the voice that counts, not of all that spoke
-    if (rewrite !== undefined && !rewritten) return again(c, call, { ...call.input, ...rewrite }, o, allowed.origin, hookSaid(allowed));
-    if (updatedPermissions !== undefined) await c.update(updatedPermissions);
-    return finish('allow', { behavior: 'allow', reason: hookSaid(allowed), origin: allowed.origin }, 'hook');
+    // An allow that stands was given for the words as all before it had left them; a change behind it would have voided it.
+    const input = { ...call.input, ...heard.said?.updatedInput };
+    const isChanged = !isDeepStrictEqual(input, call.input);
+    if (isChanged && !rewritten) return again(c, call, input, o, allowed.origin, hookSaid(allowed));
+    if (!isChanged) {
+      const { updatedPermissions } = allowed.said; // of the voice that counts, not of all that spoke
+      if (updatedPermissions !== undefined) await c.update(updatedPermissions);
+      return finish('allow', { behavior: 'allow', reason: hookSaid(allowed), origin: allowed.origin }, 'hook');
+    }
   }
 
   // A child's question climbs: its parent may answer within its own authority, never what policy asks.
   if (!standing.some((a) => a.origin.layer === 'policy')) {
     for (const ancestor of c.ancestors) {
       const said = await ancestor.adjudicate(call.judged, { signal: o.signal });
-      if (said.behavior === 'escalate' || said.behavior === 'passthrough' || said.behavior === 'ask' || said.behavior === 'defer') continue;
+      if (said.behavior !== 'deny' && (said.behavior !== 'allow' || !asks.every((a) => answers(said, a)))) continue;
       return finish(said.behavior, said, 'parent');
     }
   }
@@ -164,12 +170,15 @@ async function ask(c: Conversation, call: PreparedCall, verdict: Verdict, opinio
   return byPerson(c, call, settled.answer, opinion, o, finish);
 }
 
+/** A parent answers what its rules and its mode could lift in its own calls; what is for a person stays so. */
+const answers = (parent: Opinion, ask: Opinion): boolean => ask.behavior === 'ask' && (ask.until === 'rule' || (ask.until === 'mode' && parent.reason.kind === 'mode'));
+
 async function byPerson(c: Conversation, call: PreparedCall, answer: Answer, opinion: Opinion, o: GateOptions, finish: Finish): Promise<GateResult> {
   const origin = makeOrigin('flag', '(person)');
   const reason = { kind: 'permissionPromptTool' as const, tool: 'person' };
   if (answer.behavior === 'deny') return finish('deny', { behavior: 'deny', message: answer.message ?? 'a person refused this', reason, origin }, 'person', { interrupt: answer.interrupt === true });
   if (answer.updatedPermissions !== undefined) await c.update(answer.updatedPermissions);
-  if (answer.updatedInput === undefined || JSON.stringify(answer.updatedInput) === JSON.stringify(call.input)) return finish('allow', { behavior: 'allow', reason, origin }, 'person');
+  if (answer.updatedInput === undefined || isDeepStrictEqual(answer.updatedInput, call.input)) return finish('allow', { behavior: 'allow', reason, origin }, 'person');
   // A person's rewrite replaces the whole input; what denies the new words still denies.
   return again(c, call, answer.updatedInput, o, origin, reason, true);
 }
@@ -181,6 +190,9 @@ async function again(c: Conversation, call: PreparedCall, input: Readonly<Record
   try { next = { ...(await o.prepare(input)), said: voidAllows(call.said) }; } catch (e) { return refuse(`the changed input does not fit: ${messageOf(e)}`, { behavior: 'deny', message: '', reason, origin }); }
   const verdict = await opinionsOf(c, next, o.context);
   if (verdict.opinion.behavior === 'deny') return refuse(refusalText(next, verdict.opinion), verdict.opinion);
+  const mode = c.mode();
+  const said = stamp(await judgeMode(mode, next.judged, verdict.opinion, c, o.signal), { kind: 'mode', mode: mode.name }, originOf(c, 'permissionModes', mode.name));
+  if (said.behavior === 'deny') return refuse(refusalText(next, said), said);
   const allow: Opinion = { behavior: 'allow', reason, origin };
   const asks = verdict.opinions.filter((x) => x.behavior === 'ask');
   if (!answered && !asks.every((a) => compareLayers(origin.layer, a.origin.layer) >= 0)) {

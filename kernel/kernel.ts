@@ -99,11 +99,19 @@ export function createKernel(o: { root: string; env: Env; places: Places; builti
       abort.abort(new Error('the kernel is closed'));
       for (const t of kernel.taps) t.disposed = true;
       for (const { owner, close } of owned.splice(0).reverse()) {
-        try { await close(); } catch (e) { kernel.log({ level: 'error', name: owner, text: `failed to close: ${e instanceof Error ? e.message : String(e)}` }); }
+        try { await inTime(close); } catch (e) { kernel.log({ level: 'error', name: owner, text: `failed to close: ${e instanceof Error ? e.message : String(e)}` }); }
       }
     },
   };
   return kernel;
+}
+
+/** What never closes must not keep the process. */
+const CLOSE_MS = 10_000;
+async function inTime(close: () => Awaitable<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => { timer = setTimeout(() => reject(new Error(`it took longer than ${CLOSE_MS} ms`)), CLOSE_MS); });
+  try { await Promise.race([close(), late]); } finally { clearTimeout(timer); }
 }
 
 /** What sub-commands may see of it. */

@@ -24,19 +24,22 @@ export function createOpener(base: Omit<BootOptions, 'cwd'>, first?: { readonly 
   const entry = (cwd: string) => {
     const root = findRoot(cwd);
     let e = kernels.get(root);
-    if (e === undefined) kernels.set(root, (e = { booted: first !== undefined && findRoot(first.cwd) === root ? Promise.resolve(first.kernel) : boot({ ...base, cwd }), sessions: 0, held: false }));
-    void e.booted.then((k) => { k.open = open; }, () => kernels.delete(root));
+    if (e === undefined) {
+      const given = first !== undefined && findRoot(first.cwd) === root ? first.kernel : undefined;
+      if (given !== undefined) first = undefined; // once: it closes with its last session
+      kernels.set(root, (e = { booted: given === undefined ? boot({ ...base, cwd }) : Promise.resolve(given), sessions: 0, held: false }));
+      void e.booted.then((k) => { k.open = open; }, () => kernels.delete(root));
+    }
     return { root, e };
   };
   const open: Open = async (o) => {
     const cwd = resolve(o.cwd);
     const { root, e } = entry(cwd);
+    e.sessions++; // before the wait: the kernel must not close with the last session of another
     const kernel = await e.booted;
-    kernel.open = open;
-    e.sessions++;
     const release = async (): Promise<void> => {
       if (--e.sessions > 0 || e.held) return;
-      kernels.delete(root);
+      if (kernels.get(root) === e) kernels.delete(root);
       await kernel.dispose();
     };
     try {
@@ -99,22 +102,29 @@ async function forkSession(kernel: Kernel, f: Parameters<SessionParts['fork']>[0
   const store = parts.log === null ? undefined : kernel.services.get('stores.sessions');
   const snapshot = messages.slice(0, cut);
   const log = store === undefined ? null : await copyInto(await store.create({ sessionId: id, cwd, root: real(kernel.root) }), snapshot, cwd, parent.id);
-  return createSession({
-    ...parts, id, cwd, log, source: 'fork', setup: undefined, host: { asks: [] },
+  const child = await createSession({
+    ...parts, overlay: parent.overlay, id, cwd, log, source: 'fork', setup: undefined, host: { asks: [] },
     restored: { messages: snapshot, leaf: snapshot.at(-1)?.uuid ?? null, mode: parent.mode().name, model: null, title: null, deferred: [], repairs: [] },
     parent: { conversation: parent, desk: parent.desk, budget: parent.budget, events, ancestors: adjudicatorsFor(parent), replacements: parent.replacements.clone(), agentType: f.agent ?? null },
-    onClose: async () => {},
+    onClose: async () => { f.from.children.delete(child); },
   });
+  f.from.children.add(child);
+  return child;
 }
 
 /** The copied messages keep their ids, so that later branches can be traced. */
 async function copyInto(log: SessionLog, messages: readonly { readonly uuid: Uuid }[], cwd: string, from: Uuid): Promise<SessionLog> {
   let parentUuid: string | null = null;
-  for (const m of messages) {
-    await log.append({ ...m, parentUuid, cwd, isSidechain: false, forkedFrom: { sessionId: from, messageUuid: m.uuid } } as never);
-    parentUuid = m.uuid;
+  try {
+    for (const m of messages) {
+      await log.append({ ...m, parentUuid, cwd, isSidechain: false, forkedFrom: { sessionId: from, messageUuid: m.uuid } } as never);
+      parentUuid = m.uuid;
+    }
+    await log.sync();
+  } catch (e) {
+    await log.close();
+    throw e;
   }
-  await log.sync();
   return log;
 }
 function restoredOrThrow(lines: Parameters<typeof restore>[0], at: Uuid | undefined, id: string) {
@@ -129,7 +139,8 @@ function say(kernel: Kernel, notices: readonly string[]): void {
 /** A session that nobody speaks in leaves no file. */
 function lazyLog(make: () => Promise<SessionLog>, sessionId: Uuid): SessionLog {
   let made: Promise<SessionLog> | undefined;
-  const log = (): Promise<SessionLog> => (made ??= make());
+  // Where it could not be made (a full disk) the next line tries again.
+  const log = (): Promise<SessionLog> => (made ??= make().catch((e: unknown) => { made = undefined; throw e; }));
   return { sessionId, append: async (line) => (await log()).append(line), sync: async () => { if (made !== undefined) await (await made).sync(); }, close: async () => { if (made !== undefined) await (await made.catch(() => undefined))?.close(); }, outputFolder: async () => (await log()).outputFolder() };
 }
 const real = (dir: string): string => { try { return realpathSync(dir); } catch { return resolve(dir); } };

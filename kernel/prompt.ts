@@ -48,7 +48,7 @@ export function createPrompt(c: Conversation): PromptSource {
     async query(model, signal) {
       // Not for a new folder or a new day: thoughts and caches hold only while what stands before them stays the same.
       const now = [model, c.mode().name, ...names()].join('\n');
-      if (now !== key) { rendered = await render(model, signal); key = now; }
+      if (now !== key) { rendered = await render(model, signal); key = signal.aborted ? '' : now; } // what an interrupt cut off is asked again
       const { systemPrompt, appendSystemPrompt } = c.overlay;
       const core: readonly SystemPromptBlock[] = systemPrompt === undefined ? slot('core') : systemPrompt === '' ? [] : [{ text: systemPrompt, cacheScope: 'session' }];
       const append: readonly SystemPromptBlock[] = appendSystemPrompt === undefined ? [] : [{ text: appendSystemPrompt, cacheScope: 'session' }];
@@ -59,7 +59,13 @@ export function createPrompt(c: Conversation): PromptSource {
       const now = [c.mode().name, ...tools.map((t) => t.name)].join('\n');
       if (now === toolKey) return specs;
       const options = { mode: c.mode().name, tools: names() };
-      specs = await Promise.all(tools.map(async (t) => ({ name: t.name, description: await t.description(null, options), input_schema: schemaOf(t) })));
+      const made = await Promise.all(tools.map(async (t): Promise<ToolSpec | null> => {
+        try { return { name: t.name, description: await t.description(null, options), input_schema: schemaOf(t) }; } catch (e) {
+          c.kernel.log({ level: 'warning', name: t.name, text: `not offered to the model, its description failed: ${messageOf(e)}` });
+          return null;
+        }
+      }));
+      specs = made.filter((s) => s !== null);
       toolKey = now;
       return specs;
     },

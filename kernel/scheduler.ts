@@ -30,8 +30,9 @@ export interface Scheduler {
   readonly size: number;
 }
 
-interface Slot { readonly use: ToolUseBlock; readonly safe: Promise<boolean>; started: boolean; readonly done: Deferred<CallOutcome> }
+interface Slot { readonly use: ToolUseBlock; readonly safe: Promise<boolean>; started: boolean; readonly done: Deferred<CallOutcome>; readonly delivered: Deferred<void> }
 export const MAX_PARALLEL = 10;
+const UNRECORDED = 'the result of a call before it could not be recorded';
 
 export function createScheduler(o: SchedulerOptions): Scheduler {
   const slots: Slot[] = [];
@@ -41,6 +42,7 @@ export function createScheduler(o: SchedulerOptions): Scheduler {
   const whole = deferred<void>();
   whole.promise.catch(() => {}); // whoever holds on to it hears of a cut; others need not
   let early: Promise<void> = Promise.resolve();
+  let failure: { readonly error: unknown } | undefined;
 
   const start = (slot: Slot): Promise<CallOutcome> => {
     if (slot.started) return slot.done.promise;
@@ -49,7 +51,7 @@ export function createScheduler(o: SchedulerOptions): Scheduler {
       if (running >= (o.limit ?? MAX_PARALLEL)) await new Promise<void>((r) => waiting.push(r));
       running++;
       try {
-        slot.done.resolve(o.signal.aborted ? o.skip(slot.use, 'interrupted') : await o.run(slot.use, { cwd, hold: whole.promise, signal: o.signal }));
+        slot.done.resolve(failure !== undefined ? o.skip(slot.use, UNRECORDED) : o.signal.aborted ? o.skip(slot.use, 'interrupted') : await o.run(slot.use, { cwd, hold: whole.promise, signal: o.signal }));
       } finally {
         running--;
         waiting.shift()?.();
@@ -76,9 +78,15 @@ export function createScheduler(o: SchedulerOptions): Scheduler {
     const outcomes: CallOutcome[] = [];
     for (const slot of slots) {
       const outcome = await slot.done.promise;
-      await o.deliver(outcome);
+      try { if (failure === undefined) await o.deliver(outcome); } catch (error) {
+        // What can't be recorded must not go on; what runs already is waited for.
+        failure = { error };
+        for (const s of slots) skip(s, UNRECORDED);
+      }
+      slot.delivered.resolve();
       outcomes.push(outcome);
     }
+    if (failure !== undefined) throw failure.error;
     return outcomes;
   };
   /** Runs of harmless calls side by side, the others one by one. */
@@ -87,7 +95,9 @@ export function createScheduler(o: SchedulerOptions): Scheduler {
       let end = i;
       while (end < slots.length && (await slots[end]!.safe)) end++;
       if (end === i) end = i + 1;
-      const outcomes = await Promise.all(slots.slice(i, end).map(start));
+      const group = slots.slice(i, end);
+      const outcomes = await Promise.all(group.map(start));
+      await Promise.all(group.map((s) => s.delivered.promise)); // written before the next call has an effect
       i = end;
       const [only] = outcomes;
       if (outcomes.length === 1 && only?.contextModifier !== undefined && only.context !== undefined) cwd = o.applyContext(only.contextModifier, only.context).cwd;
@@ -98,7 +108,7 @@ export function createScheduler(o: SchedulerOptions): Scheduler {
   return {
     get size() { return slots.length; },
     offer(use) {
-      slots.push({ use, safe: o.isSafe(use), started: false, done: deferred() });
+      slots.push({ use, safe: o.isSafe(use), started: false, done: deferred(), delivered: deferred() });
       if (o.earlyStart) early = early.then(tryEarly);
     },
     async finish() {

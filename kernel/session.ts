@@ -17,7 +17,7 @@ import { createChanges, firstMode, firstModel, flagRules } from './changes.ts';
 import { freeze } from './chain.ts';
 import { makeOrigin } from './config/origin.ts';
 import type { Conversation } from './conversation.ts';
-import { asTappetError, printError, TappetError } from './errors.ts';
+import { asTappetError, messageOf, printError, TappetError } from './errors.ts';
 import type { EventLog } from './event-log.ts';
 import { createEventLog } from './event-log.ts';
 import { createFileStates } from './file-states.ts';
@@ -51,7 +51,7 @@ export interface SessionParts {
   readonly fork: (o: { readonly from: SessionInternals; readonly at?: Uuid | undefined; readonly agent?: string | undefined; readonly cwd?: string | undefined }) => Promise<Session>;
   readonly onClose: () => Promise<void>;
 }
-export interface SessionInternals { readonly conversation: Conversation; readonly events: EventLog; readonly parts: SessionParts; leaf(): string | null }
+export interface SessionInternals { readonly conversation: Conversation; readonly events: EventLog; readonly parts: SessionParts; /** Its forks that are open. */ readonly children: Set<Session>; leaf(): string | null }
 
 interface Queued { readonly id: Uuid; readonly prompt: Prompt; readonly priority: 'now' | 'next' | 'later'; readonly origin: string | undefined; readonly settle: (end: TurnEnd) => void }
 
@@ -65,7 +65,8 @@ export async function createSession(p: SessionParts): Promise<Session> {
   const closing = new AbortController();
   setMaxListeners(0, closing.signal);
   const hosts = new Map<Host, true>([[p.host, true]]);
-  const resources: Promise<QuerySettlement>[] = [];
+  const resources = new Set<Promise<QuerySettlement>>();
+  const children = new Set<Session>();
   const queue: Queued[] = [];
   const normalizer = createNormalizer();
   const tokens = createTokenEstimate();
@@ -84,17 +85,25 @@ export async function createSession(p: SessionParts): Promise<Session> {
   const stamp = () => ({ sessionId: p.id, agentId, turnId: turn?.id ?? null });
   const emit = (body: EventBody): void => events.emit(body, stamp());
   const rules = (): readonly SourcedRule[] => [...kernel.config().rules, ...live.rules, ...(p.parent === undefined ? [] : p.parent.conversation.rules().filter((r) => r.behavior !== 'allow' && r.source === 'session'))];
-  const initialMode = firstMode(kernel, p.overlay, p.restored?.mode ?? null);
+  // A child begins in the mode that its parent is in now, whatever a flag said when the parent began.
+  const initialMode = p.parent?.conversation.mode().name ?? firstMode(kernel, p.overlay, p.restored?.mode ?? null);
   const state: Store<AppState> = createStore<AppState>({
     settings: kernel.settings(), cwd: live.cwd, mainLoopModel: live.wantedModel ?? kernel.settings().model ?? '(first available)', title: p.restored?.title ?? null, turn: 'idle', tasks: {}, speculation: { status: 'idle' },
     toolPermissionContext: { mode: initialMode, rules: [...kernel.config().rules, ...live.rules], additionalDirectories: live.directories },
     mcp: { connections: [], tools: [], commands: [], resources: [] },
     plugins: { enabled: kernel.reports.filter((r) => r.state === 'running').map((r) => r.name), disabled: kernel.reports.filter((r) => r.state === 'off').map((r) => r.name), errors: kernel.reports.filter((r) => r.state === 'failed').map((r) => ({ name: r.name, message: r.error ?? '' })) },
     agentDefinitions: { all: kernel.registries.agents.all().map((a) => ({ agentType: a.agentType, whenToUse: a.whenToUse })), failures: [] },
-  });
+  }, (e) => kernel.log({ level: 'error', name: 'session', text: `somebody who watches the state failed: ${messageOf(e)}` }));
 
   const store = async (line: Parameters<SessionLog['append']>[0]): Promise<void> => { await p.log?.append(line); };
-  const append = async (message: Message): Promise<void> => {
+  // One after the other: calls that run side by side write too, and each message names the one before it.
+  let written: Promise<void> = Promise.resolve();
+  const append = (message: Message): Promise<void> => {
+    const done = written.then(() => write(message));
+    written = done.catch(() => {}); // who appended hears it
+    return done;
+  };
+  const write = async (message: Message): Promise<void> => {
     await store({ ...message, parentUuid: leaf, cwd: live.cwd, isSidechain: false, ...(agentId === null ? {} : { agentId }) } as never);
     leaf = message.uuid;
     messages = [...messages, message];
@@ -142,7 +151,7 @@ export async function createSession(p: SessionParts): Promise<Session> {
     tools: () => offered(kernel.registries.tools.all(), rules(), live.overlay.tools ?? null, conversation.canAsk('permission')),
     tool: (name) => conversation.tools().find((t) => t.name === name || t.aliases.includes(name)),
     update: (updates) => changes.update(updates),
-    registerResource: (work) => { (p.parent?.conversation.registerResource ?? ((w: Promise<QuerySettlement>) => { resources.push(w); }))(work); },
+    registerResource: (work) => { (p.parent?.conversation.registerResource ?? ((w: Promise<QuerySettlement>) => { resources.add(w); const settled = (): void => { resources.delete(w); }; w.then(settled, settled); }))(work); },
     judged: (call, at) => ({ ...call, agentId, cwd: at, roots: conversation.roots(), home: kernel.places.home, mode: state.get().toolPermissionContext.mode, rules: rules() }),
   };
   // What tools see of the rules is what the gate judges by.
@@ -163,7 +172,7 @@ export async function createSession(p: SessionParts): Promise<Session> {
     context.push(started.said?.additionalContext ?? '');
     startContext = context.filter((t) => t !== '').map((text): Message => ({ type: 'attachment', uuid: randomUUID(), timestamp: now(), attachment: { kind: 'hook', text, source: 'SessionStart' } }));
     emit({ type: 'session.started', source: p.source, cwd: live.cwd, model: state.get().mainLoopModel, mode: state.get().toolPermissionContext.mode, tools: conversation.tools().map((t) => t.name) });
-    if (started.said?.initialUserMessage !== undefined && p.source === 'startup') void submit(started.said.initialUserMessage);
+    if (started.said?.initialUserMessage !== undefined && p.source === 'startup' && closed === null) void submit(started.said.initialUserMessage);
   }
 
   let pumping: Promise<void> | null = null;
@@ -204,7 +213,8 @@ export async function createSession(p: SessionParts): Promise<Session> {
             taken.push(joined!);
             running.ids.push(joined!.id);
             emit({ type: 'prompt.joined', promptId: joined!.id });
-            await take(joined!, running.id, abort.signal);
+            const refused = await take(joined!, running.id, abort.signal);
+            if (refused !== null) joined!.settle(refused); // the turn goes on without it
           }
         },
       }));
@@ -213,16 +223,17 @@ export async function createSession(p: SessionParts): Promise<Session> {
     }
     clearTimeout(timer);
     closing.signal.removeEventListener('abort', stop);
-    open = [];
+    if (end.reason !== 'blocked') open = [];
     try {
       if (end.reason === 'interrupted') await append({ type: 'user', isMeta: true, uuid: randomUUID(), timestamp: now(), turnId: running.id, message: { role: 'user', content: '[The user interrupted this turn.]' } });
+      await written; // what hooks got wrong belongs to the turn
       await store({ type: 'turn', turnId: running.id, state: 'ended', reason: end.reason });
       await conversation.sync();
     } catch (e) {
       if (!end.isError) end = crashed(running.id, e);
     }
-    if (running.interrupts.length > 0) {
-      for (const settle of running.interrupts) settle();
+    while (running.interrupts.length > 0) {
+      for (const settle of running.interrupts.splice(0)) settle();
       await new Promise<void>((r) => setImmediate(r)); // who interrupted hears it before the turn's last event
     }
     emit({ type: 'turn.ended', end });
@@ -234,15 +245,17 @@ export async function createSession(p: SessionParts): Promise<Session> {
   function crashed(turnId: Uuid, error: unknown): TurnEnd {
     const e = asTappetError(error);
     kernel.log({ level: 'error', name: 'session', text: printError(e), code: e.code });
-    return { turnId, reason: 'internal_error', text: e.message, isError: true, stopReason: null, errors: [printError(e)], usage: NO_USAGE, costUSD: 0, numTurns: 0, durationMs: 0, durationApiMs: 0, denials: [] };
+    return { ...unasked(turnId, 'internal_error', e.message, true), errors: [printError(e)] };
   }
 
   /** A prompt becomes a message; a turn that ends here was blocked. */
   async function take(q: Queued, turnId: Uuid, signal: AbortSignal): Promise<TurnEnd | null> {
     const heard = await conversation.fire('UserPromptSubmit', { prompt: q.prompt, promptId: q.id }, { signal });
+    const isJudged = kernel.hooks.taps('UserPromptSubmit').length > 0 || localTaps('UserPromptSubmit').length > 0;
+    if (signal.aborted && isJudged) return unasked(turnId, signal.reason === 'timeout' ? 'timeout' : 'interrupted', 'The turn was interrupted before hooks had judged the prompt; it was not taken. Send it again.', true); // a hook that was cut off has not said yes
     if (heard.said?.block !== undefined) {
       await append({ type: 'system', format: 'informational', level: 'warning', content: `The prompt was blocked: ${heard.said.block}`, uuid: randomUUID(), timestamp: now(), turnId });
-      return { turnId, reason: 'blocked', text: `The prompt was blocked: ${heard.said.block}`, isError: false, stopReason: null, errors: [], usage: NO_USAGE, costUSD: 0, numTurns: 0, durationMs: 0, durationApiMs: 0, denials: [] };
+      return unasked(turnId, 'blocked', `The prompt was blocked: ${heard.said.block}`, false);
     }
     for (const m of startContext.splice(0)) await append({ ...m, turnId });
     const message: UserMessage = { type: 'user', uuid: q.id, timestamp: now(), turnId, ...(q.origin === undefined ? {} : { isMeta: true }), message: { role: 'user', content: q.prompt } };
@@ -252,6 +265,8 @@ export async function createSession(p: SessionParts): Promise<Session> {
   }
   const currentModel = (): string | undefined => live.wantedModel ?? kernel.settings().model;
 
+  const closeChildren = (o: { readonly drain?: boolean }): Promise<unknown> => Promise.all([...children].map((child) => child.close(o)));
+
   // ---- the port ------------------------------------------------------------------------------------------------------------
 
   function submit(given: Prompt, o: Parameters<Session['submit']>[1] = {}): Receipt {
@@ -260,7 +275,7 @@ export async function createSession(p: SessionParts): Promise<Session> {
     let settle!: (end: TurnEnd) => void;
     const done = new Promise<TurnEnd>((r) => { settle = r; });
     if (o.query === false) {
-      void (async () => { if (!begun) await begin(closing.signal); await append({ type: 'user', uuid: id, timestamp: now(), message: { role: 'user', content: given } }); settle({ turnId: id, reason: 'answered', text: '', isError: false, stopReason: null, errors: [], usage: NO_USAGE, costUSD: 0, numTurns: 0, durationMs: 0, durationApiMs: 0, denials: [] }); })().catch((e: unknown) => settle(crashed(id, e)));
+      void (async () => { if (!begun) await begin(closing.signal); await append({ type: 'user', uuid: id, timestamp: now(), message: { role: 'user', content: given } }); settle(unasked(id, 'answered', '', false)); })().catch((e: unknown) => settle(crashed(id, e)));
       return { id, turn: done };
     }
     const priority = o.priority ?? 'next';
@@ -271,11 +286,11 @@ export async function createSession(p: SessionParts): Promise<Session> {
     return { id, turn: done };
   }
 
-  const internals: SessionInternals = { conversation, events, parts: p, leaf: () => leaf };
+  const internals: SessionInternals = { conversation, events, parts: p, children, leaf: () => leaf };
   const session: Session = {
     id: p.id,
     state: { get: () => state.get(), subscribe: (select, fn) => state.subscribe(select, fn) },
-    events: (o = {}) => events.read({ from: o.from ?? 'now', wants: o.tree === true && agentId === null ? () => true : (e) => e.agentId === agentId }),
+    events: (o = {}) => events.read({ from: o.from ?? 'now', wants: o.tree === true && agentId === null ? () => true : (e) => e.agentId === agentId, isLast: (e) => e.type === 'session.closed' && e.agentId === agentId }),
     async *history() { for (const m of messages) yield m; },
     submit,
     withdraw(id) {
@@ -283,7 +298,7 @@ export async function createSession(p: SessionParts): Promise<Session> {
       if (i < 0) return false;
       const [gone] = queue.splice(i, 1);
       emit({ type: 'prompt.withdrawn', promptId: id });
-      gone!.settle({ turnId: id, reason: 'interrupted', text: 'The prompt was withdrawn.', isError: true, stopReason: null, errors: [], usage: NO_USAGE, costUSD: 0, numTurns: 0, durationMs: 0, durationApiMs: 0, denials: [] });
+      gone!.settle(unasked(id, 'interrupted', 'The prompt was withdrawn.', true));
       return true;
     },
     answer: (id: Uuid, answer: Answer) => desk.answer(id, answer),
@@ -308,20 +323,30 @@ export async function createSession(p: SessionParts): Promise<Session> {
     async attach(host) {
       hosts.delete(host);
       hosts.set(host, true);
-      return () => { hosts.delete(host); };
+      return () => {
+        hosts.delete(host);
+        if (p.parent === undefined && !conversation.canAsk('permission')) desk.withdraw();
+      };
     },
-    fork: (o) => p.fork({ from: internals, at: o.at, agent: o.agent, cwd: o.cwd }),
+    async fork(o) {
+      if (closed !== null) throw new TappetError('E_SESSION_CLOSED');
+      const child = await p.fork({ from: internals, at: o.at, agent: o.agent, cwd: o.cwd });
+      if (closed !== null) { await child.close(); throw new TappetError('E_SESSION_CLOSED'); }
+      return child;
+    },
     close(o = {}) {
       return (closed ??= (async () => {
         if (o.drain !== true) {
           for (const q of [...queue]) session.withdraw(q.id);
-          if (turn !== null) await session.interrupt({ reason: 'closed', queued: 'drop' });
+          await Promise.all([turn === null ? null : session.interrupt({ reason: 'closed', queued: 'drop' }), closeChildren(o)]);
         }
         while (pumping !== null) await pumping;
+        await closeChildren(o);
         if (begun) await conversation.fire('SessionEnd', { reason: 'other' }, { signal: new AbortController().signal });
         closing.abort(new Error('the session is closed'));
         unwatch();
         if (p.parent === undefined) { desk.close(); await Promise.allSettled(resources); }
+        await written;
         await p.log?.close();
         emit({ type: 'session.closed', reason: 'closed' });
         if (p.parent === undefined) events.close();
@@ -342,6 +367,8 @@ export function adjudicatorsFor(parent: Conversation): readonly ParentAdjudicato
 }
 
 const HOST_ORIGIN = makeOrigin('flag', '(host)');
+/** The end of a turn in which no model was asked. */
+const unasked = (turnId: Uuid, reason: TurnEnd['reason'], text: string, isError: boolean): TurnEnd => ({ turnId, reason, text, isError, stopReason: null, errors: [], usage: NO_USAGE, costUSD: 0, numTurns: 0, durationMs: 0, durationApiMs: 0, denials: [] });
 const now = (): string => new Date().toISOString();
 const smallest = (a: number | undefined, b: number | undefined): number | undefined => (a === undefined ? b : b === undefined ? a : Math.min(a, b));
 /** Where the configured mode does not exist nothing runs. */

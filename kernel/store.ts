@@ -6,7 +6,8 @@ export interface Store<T> {
   subscribe<S>(select: (state: T) => S, fn: (slice: S) => void): () => void;
 }
 
-export function createStore<T>(initial: T): Store<T> {
+/** `failed` hears of a listener that throws: it stops neither the change nor the other listeners. */
+export function createStore<T>(initial: T, failed: (error: unknown) => void): Store<T> {
   let state = initial;
   const listeners = new Set<() => void>();
   return {
@@ -15,7 +16,7 @@ export function createStore<T>(initial: T): Store<T> {
       const next = update(state);
       if (Object.is(next, state)) return;
       state = next;
-      for (const fn of [...listeners]) fn();
+      for (const fn of [...listeners]) try { fn(); } catch (e) { failed(e); }
     },
     subscribe(select, fn) {
       let slice = select(state);

@@ -19,6 +19,7 @@ const isMessage = (line: Line): line is MessageLine => 'uuid' in line && typeof 
 
 export function restore(lines: readonly Line[], at: Uuid | undefined): Restored | null {
   const byId = new Map<string, MessageLine>();
+  const before = new Map<string, string | null>(); // as they stand in the file
   let leaf: string | null = null;
   let mode: string | null = null;
   let model: string | null = null;
@@ -27,6 +28,7 @@ export function restore(lines: readonly Line[], at: Uuid | undefined): Restored 
   for (const line of lines) {
     if (isMessage(line)) {
       if (line.isSidechain) continue;
+      if (!byId.has(line.uuid)) before.set(line.uuid, leaf);
       byId.set(line.uuid, line);
       leaf = line.uuid;
     } else if (line.type === 'permission-mode') mode = line.mode;
@@ -42,7 +44,8 @@ export function restore(lines: readonly Line[], at: Uuid | undefined): Restored 
     if (line === undefined) break;
     seen.add(id);
     chain.push(line);
-    id = line.parentUuid;
+    // Where the line of its parent could not be read, the one before it in the file is the nearest that is left.
+    id = line.parentUuid === null || byId.has(line.parentUuid) ? line.parentUuid : before.get(line.uuid) ?? null;
   }
   const messages: Message[] = chain.reverse().map(asMessage);
   const open = openCalls(messages);

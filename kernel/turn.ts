@@ -16,6 +16,7 @@ import type { PromptSource } from './prompt.ts';
 import { systemBlocks } from './prompt.ts';
 import { createScheduler } from './scheduler.ts';
 import type { TokenEstimate } from './tokens.ts';
+import { delay, orAborted, untilAborted } from './waiting.ts';
 
 export interface TurnOptions {
   readonly turnId: Uuid;
@@ -35,6 +36,10 @@ export interface TurnOptions {
 
 export const MAX_STOP_CONTINUATIONS = 10;
 const MAX_CUT_ROUNDS = 3;
+/** Pauses of a server's own tools in one turn. */
+const MAX_PAUSES = 50;
+/** How long a recovery that ignores its signal is waited for. */
+const RECOVERY_GRACE_MS = 1000;
 const MAX_RECOVERY: RecoveryState = { continuationAttempts: 5, compactAttempts: 2, transportAttempts: 10 };
 const NO_RECOVERY: RecoveryState = { continuationAttempts: 0, compactAttempts: 0, transportAttempts: 0 };
 
@@ -45,6 +50,7 @@ export async function runTurn(c: Conversation, o: TurnOptions): Promise<TurnEnd>
   const tally = { usage: NO_USAGE as Usage, cost: 0, rounds: 0, apiMs: 0, text: '', stopReason: null as string | null, denials: [] as TurnEnd['denials'][number][] };
   let cutRounds = 0;
   let stops = 0;
+  let pauses = 0;
   let model: ModelChoice | undefined;
   let modelFor: string | undefined | null = null;
   let modelOverride: string | undefined;
@@ -104,6 +110,7 @@ export async function runTurn(c: Conversation, o: TurnOptions): Promise<TurnEnd>
       if (o.signal.aborted) return interrupted();
       const fault = faultOf(e);
       const transition = fault === null ? undefined : await recover({ kind: 'fault', fault });
+      if (o.signal.aborted) return interrupted();
       if (transition === undefined) return fail(e);
       if (transition.reason === 'transport_retry') tally.rounds--; // the same request again
       await goRound(transition.reason);
@@ -138,7 +145,11 @@ export async function runTurn(c: Conversation, o: TurnOptions): Promise<TurnEnd>
       await goRound('next_turn');
       continue;
     }
-    if (answer.stopReason === 'pause_turn') { await goRound('next_turn'); continue; }
+    if (answer.stopReason === 'pause_turn') {
+      if (++pauses > MAX_PAUSES) return end('model_error', `The model paused ${pauses} times without an answer.`);
+      await goRound('next_turn');
+      continue;
+    }
     if (o.signal.aborted) return interrupted();
 
     const stop = await c.fire('Stop', { lastMessage: answer.text, stopHookActive: state.stopHookActive }, { signal: o.signal });
@@ -155,7 +166,8 @@ export async function runTurn(c: Conversation, o: TurnOptions): Promise<TurnEnd>
   async function recover(problem: Problem): Promise<Transition | undefined> {
     for (const recovery of c.kernel.registries.recoveries.all()) {
       let transition: Transition | undefined;
-      try { transition = await recovery.on(problem, state); } catch (e) { c.kernel.log({ level: 'error', name: recovery.name, text: `a recovery failed: ${messageOf(e)}` }); continue; }
+      if (o.signal.aborted) return undefined;
+      try { transition = await orAborted(Promise.resolve(recovery.on(problem, state)), o.signal, RECOVERY_GRACE_MS); } catch (e) { c.kernel.log({ level: 'error', name: recovery.name, text: `a recovery failed: ${messageOf(e)}` }); continue; }
       if (transition === undefined) continue;
       const counter: keyof RecoveryState = transition.reason === 'reactive_compact_retry' ? 'compactAttempts' : transition.reason === 'transport_retry' ? 'transportAttempts' : 'continuationAttempts';
       if (state.recovery[counter] >= MAX_RECOVERY[counter]) continue;
@@ -247,20 +259,20 @@ function createRound(c: Conversation, o: TurnOptions, model: ModelChoice, state:
       if (block.type === 'tool_use') { uses.push(block); scheduler.offer(block); }
     };
     try {
-      for await (const event of model.provider.stream(request!, o.signal)) {
+      for await (const event of untilAborted(model.provider.stream(request!, o.signal), o.signal)) {
         if (o.signal.aborted) break;
         await hear(event);
       }
       if (!stopped && !o.signal.aborted) throw brokenStream(model);
       if (o.signal.aborted) throw o.signal.reason;
     } finally {
-      await write(stopReason !== null);
       tally.apiMs += Date.now() - started;
       const cost = costOf(infoOfAnswer(c.kernel, model, answeredBy), usage);
       reservation?.settle(usage, cost);
       if (stopReason !== null) o.tokens.correct(usage);
       tally.usage = addUsage(tally.usage, usage);
       tally.cost += cost;
+      await write(stopReason !== null); // last: where it fails, the sums are booked
     }
     const text = lines.flatMap((l) => l.message.content).map((b) => (b.type === 'text' ? b.text : '')).join('');
     return { lines, text, uses, stopReason: stopReason ?? 'end_turn', stopped };
@@ -340,17 +352,12 @@ async function runCalls(c: Conversation, o: TurnOptions, model: string, parent: 
 
 /** The channel of the query as a whole; each call gets its own. */
 function queryContext(c: Conversation, o: TurnOptions, model: string): ToolUseContext {
-  return createContext(c, { turnId: o.turnId, use: { type: 'tool_use', id: '', name: '', input: {} }, abort: new AbortController(), cwd: c.cwd(), model, readjudicate: async () => ({ behavior: 'deny', message: 'no call is being made' }) });
+  const abort = new AbortController();
+  o.signal.addEventListener('abort', () => abort.abort(o.signal.reason), { once: true });
+  return createContext(c, { turnId: o.turnId, use: { type: 'tool_use', id: '', name: '', input: {} }, abort, cwd: c.cwd(), model, readjudicate: async () => ({ behavior: 'deny', message: 'no call is being made' }) });
 }
 const brokenStream = (model: ModelChoice): unknown => faultError({ kind: 'broken_stream', message: 'the answer ended without its end', provider: model.provider.name, model: model.id, transient: true });
 const tightest = (...numbers: readonly (number | undefined)[]): number | undefined => { const known = numbers.filter((n) => n !== undefined); return known.length === 0 ? undefined : Math.min(...known); };
 function hookNote(turnId: Uuid, text: string, source: string): Message {
   return { type: 'attachment', uuid: randomUUID(), timestamp: new Date().toISOString(), turnId, attachment: { kind: 'hook', text, source } };
-}
-function delay(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(done, ms);
-    function done(): void { clearTimeout(timer); signal.removeEventListener('abort', done); resolve(); }
-    signal.addEventListener('abort', done, { once: true });
-  });
 }

@@ -215,3 +215,32 @@ test('a child\'s question is answered by its parent\'s rules, climbs to the root
   await recorded.done;
   assert.ok(recorded.events.some((e) => e.agentId === child.id));
 });
+
+// ---- what was allowed is what runs --------------------------------------------------------------------------------------------
+
+const says = (name: string, said: (e: { readonly input: Record<string, unknown> }) => Record<string, unknown> | undefined, stage = 0) => definePlugin({ name, api: 1, apply: ({ hooks }) => { hooks.PermissionRequest.tap({ name, stage }, (e) => said(e as never) as never); } });
+test('a tap that allows what another one wrote allows those words, and they are what runs', async (t) => {
+  const tools = watchedTools();
+  const p = project(t, { only: KIT, plugins: [tools.plugin, says('acme/rewrites', () => ({ updatedInput: { path: 'harmless' } })), says('acme/allows', (e) => (e.input['path'] === 'harmless' ? { behavior: 'allow' } : undefined), 1)], steps: [change('dangerous')] });
+  await ask(await p.open(), 'go');
+  assert.deepEqual(tools.calls.map((c) => c.input['path']), ['harmless']);
+});
+test('who rewrites what was rewritten already allows nothing: his allow was for words that do not run', async (t) => {
+  const tools = watchedTools();
+  let heard = 0;
+  const p = project(t, { only: KIT, plugins: [tools.plugin, says('acme/first', () => (heard === 0 ? { behavior: 'allow', updatedInput: { path: 'middle' } } : undefined))], steps: [change('a')], files: { '~/.config/tappet/config.yaml': 'permissions: { ask: [Change(middle)] }\n' } });
+  const end = await ask(await p.open({ host: { asks: [], hooks: [{ event: 'PermissionRequest', run: () => (heard++ === 0 ? undefined : { behavior: 'allow', updatedInput: { path: 'last' } }) }] } }), 'go');
+  assert.equal(heard, 2);
+  assert.equal(end.denials.length, 1);
+  assert.equal(tools.calls.length, 0);
+});
+test('what a tap or a person rewrote is judged by the mode too: plan mode lets no change through', async (t) => {
+  const tools = watchedTools();
+  const mode = definePlugin({ name: 'acme/careful', api: 1, apply: ({ registries }) => registries.permissionModes.add({ name: 'careful', title: 'Careful', judge: (call) => (call.input['path'] === 'asked' ? { behavior: 'ask', until: 'mode' } : { behavior: 'deny', message: 'not in this mode' }) }) });
+  const p = project(t, { only: KIT, plugins: [tools.plugin, mode, says('acme/rewrites', (e) => ((e.input['note'] as string) === 'tap' ? { behavior: 'allow', updatedInput: { path: 'other' } } : undefined))], steps: [change('asked', { note: 'tap' }), change('asked', { note: 'person' })] });
+  const session = await p.open({ host: person, overlay: { mode: 'careful' } });
+  answering(session, () => ({ behavior: 'allow', updatedInput: { path: 'other' } }));
+  const end = await ask(session, 'go');
+  assert.deepEqual(end.denials.map((d) => d.message), ['not in this mode', 'not in this mode']);
+  assert.equal(tools.calls.length, 0);
+});

@@ -393,3 +393,11 @@ test('switched off is switched off, whoever said it first', async (t) => {
   renameSync(join(p.home, '.config/tappet/config.yaml'), join(p.dir, 'agent.config.yaml'));
   assert.deepEqual(toolNames(await load(t, p)), [], 'a tool less is no danger, so a stranger may switch it off');
 });
+test('switching off a name that is nearly one of ours is said, since nothing is switched off; one that is nowhere near, or that a layer brings, is not', async (t) => {
+  const p = project(t, { only: [], plugins: [plugin('tools/look', bringing('Ours'))], files: { [USER]: 'plugins: { tools/lok: false, acme/elsewhere: false, tools/loki: false }\n', 'agent.config.yaml': entry('tools/loki', './loki.ts') } });
+  const l = await load(t, p);
+  assert.deepEqual(toolNames(l), ['Ours']);
+  const said = l.logs.filter((x) => x.code === 'E_PLUGIN_UNKNOWN');
+  assert.deepEqual(said.map((x) => [x.level, x.name]), [['warning', 'tools/lok']]);
+  assert.match(said[0]!.text, /there is no plugin "tools\/lok"\n {2}where {3}.*config\.yaml:1:23 \(user\)\n {2}cause {3}so nothing is switched off\n {2}do {6}did you mean "tools\/look"\?/);
+});

@@ -93,6 +93,7 @@ test('a policy that is broken in any way stops the start, with its place', async
 test('a policy file that is a folder, a link, or in the wrong place or name stops the start', async (t) => {
   const cases: readonly [name: string, make: (p: Project) => void, says: RegExp][] = [
     ['folder', (p) => mkdirSync(p.policy.main), /no regular file/],
+    ['not UTF-8', (p) => writeFileSync(p.policy.main, Buffer.from('permissions: { deny: ["Read(caf\xe9)"] }\n', 'latin1')), /not UTF-8/],
     ['link', (p) => { writeFileSync(join(p.home, 'x.yaml'), ''); symlinkSync(join(p.home, 'x.yaml'), p.policy.main); }, /symbolic link/],
     ['dangling link', (p) => symlinkSync(join(p.home, 'nothing'), p.policy.main), /symbolic link/],
     ['other name', (p) => { p.write('policy:policy.yml', 'mode: plan\n'); }, /its name must be policy\.yaml[^]*policy\.yml/],

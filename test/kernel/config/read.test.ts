@@ -125,7 +125,7 @@ test('files that would keep a parser busy for long are refused before they do', 
   assert.equal((await errorOf(readConfigText('"'.repeat(900_000), '/f.yaml', { layer: 'project' }))).code, 'E_CONFIG_SYNTAX');
 });
 
-test('a folder, a socket, a file that is too large and links in a circle cannot be read, and are said; a missing file is none', async (t) => {
+test('a folder, a socket, a file that is too large or not UTF-8 and links in a circle cannot be read, and are said; a missing file is none', async (t) => {
   const p = project(t);
   const at = (name: string) => join(p.dir, name);
   mkdirSync(at('folder.yaml'));
@@ -134,11 +134,13 @@ test('a folder, a socket, a file that is too large and links in a circle cannot 
   t.after(() => server.close());
   writeFileSync(at('large.yaml'), `# ${'x'.repeat(1_000_001)}`);
   symlinkSync(at('circle.yaml'), at('circle.yaml'));
+  writeFileSync(at('latin.yaml'), Buffer.from('permissions: { deny: ["Read(caf\xe9)"] }\n', 'latin1'));
   const said = async (name: string) => { const e = await errorOf(readConfigFile(at(name), { layer: 'user' })); assert.equal(e.code, 'E_CONFIG_READ'); return e.message; };
   assert.match(await said('folder.yaml'), /it is a folder/);
   assert.match(await said('socket.yaml'), /no regular file/);
   assert.match(await said('large.yaml'), /larger than 1000000 bytes/);
   assert.match(await said('circle.yaml'), /circle/);
+  assert.match(await said('latin.yaml'), /not UTF-8/);
   assert.equal(await readConfigFile(at('nothing.yaml'), { layer: 'user' }), null);
 });
 test('a file without read permission is said', { skip: process.getuid?.() === 0 ? 'root reads everything' : false }, async (t) => {

@@ -1,0 +1,34 @@
+/** Waiting that an interrupt ends, whatever is waited for. */
+
+/** What ignores its signal is waited for a little, then left behind. */
+export function orAborted<T>(running: Promise<T>, signal: AbortSignal, graceMs: number): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    let timer: NodeJS.Timeout | undefined;
+    const onAbort = (): void => { timer = setTimeout(() => reject(new Error('interrupted')), graceMs); };
+    if (signal.aborted) onAbort(); else signal.addEventListener('abort', onAbort, { once: true });
+    running.then(resolve, reject).finally(() => { clearTimeout(timer); signal.removeEventListener('abort', onAbort); });
+  });
+}
+
+/** Ends with the signal, though its source does not heed it. */
+export async function* untilAborted<T>(source: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T, void> {
+  const it = source[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const next = await orAborted(it.next(), signal, 0);
+      if (next.done === true) return;
+      yield next.value;
+    }
+  } finally {
+    void (async () => it.return?.())().catch(() => {}); // it may never hear it
+  }
+}
+/** Not a moment longer than the signal allows. */
+export function delay(ms: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const timer = setTimeout(done, ms);
+    function done(): void { clearTimeout(timer); signal.removeEventListener('abort', done); resolve(); }
+    signal.addEventListener('abort', done, { once: true });
+  });
+}
