@@ -121,7 +121,9 @@ async function write(input: Record<string, string>): Promise<void> {
     const text = readFileSync(file, 'utf8');
     const changed = text
       .replace(/\bimport\((["'`])(node:[\w/]+)\1\)/g, (_, _q, id: string) => `Promise.resolve().then(()=>{const m=require("${id}");return Object.assign(Object.create(m),{default:m})})`)
-      .replace(/\bimport\((["'`])([@\w][^"'`]*)\1\)/g, (_, _q, id: string) => `globalThis[Symbol.for("tappet.import")]("${id}")`);
+      .replace(/\bimport\((["'`])([@\w][^"'`]*)\1\)/g, (_, _q, id: string) => `globalThis[Symbol.for("tappet.import")]("${id}")`)
+      // What is only known when it runs: what a transpiled plugin imports later, an SDK that lies beside the configuration.
+      .replace(/(=>|\bawait )import\((?=[\w(])/g, (_, before: string) => `${before}(globalThis[Symbol.for("tappet.import")]??(u=>import(u)))(`);
     if (changed !== text) writeFileSync(file, changed);
   }
 }

@@ -56,8 +56,13 @@ process.on('exit', (code) => {
     fs.mkdirSync(cache, { recursive: true, mode: 0o700 });
     for (const { name, script } of fresh) {
       const temp = path.join(cache, `.${name}.${process.pid}`);
-      fs.writeFileSync(temp, script.createCachedData(), { mode: 0o600, flag: 'wx' });
-      fs.renameSync(temp, path.join(cache, name));
+      try {
+        fs.writeFileSync(temp, script.createCachedData(), { mode: 0o600, flag: 'wx' });
+        fs.renameSync(temp, path.join(cache, name));
+      } catch (e) {
+        fs.rmSync(temp, { force: true }); // half a file would only fill the disk further
+        throw e;
+      }
     }
   } catch { /* a folder that can't be written is no error: the next start is as slow as this one */ }
 });

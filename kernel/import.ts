@@ -33,7 +33,11 @@ export async function importOne(kernel: Kernel, entry: MergedPlugin, order: numb
     report(kernel, entry, waits ? 'untrusted' : 'forbidden', { error: `${entry.name}: ${entry.refused}` });
     return null;
   }
-  if (entry.entry === false) { report(kernel, entry, 'off'); return null; }
+  if (entry.entry === false) {
+    report(kernel, entry, 'off');
+    await sayNearMiss(kernel, entry);
+    return null;
+  }
   const started = performance.now();
   try {
     const use = typeof entry.entry === 'object' ? entry.entry.use : undefined;
@@ -49,6 +53,13 @@ export async function importOne(kernel: Kernel, entry: MergedPlugin, order: numb
   } catch (e) {
     return fail(kernel, entry, e);
   }
+}
+/** `tools/bsh: false` leaves tools/bash on. A name that is nowhere near one of ours may be that of a plugin which only other projects have. */
+async function sayNearMiss(kernel: Kernel, entry: MergedPlugin): Promise<void> {
+  const ours = await kernel.builtins.names();
+  if (ours.includes(entry.name) || kernel.config().chain(`plugins.${entry.name}`).some((l) => l.value !== false)) return;
+  const near = nearest(entry.name, ours);
+  if (near !== null) kernel.log({ level: 'warning', name: entry.name, text: printError(new TappetError('E_PLUGIN_UNKNOWN', { name: entry.name, where: entry.origin, cause: 'so nothing is switched off', do: `did you mean "${near}"?` })), code: 'E_PLUGIN_UNKNOWN' });
 }
 /** An entry of `--plugin-dir`, which only its module can name. */
 const isNameless = (entry: MergedPlugin): boolean => entry.name.startsWith('plugin-dir/');

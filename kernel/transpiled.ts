@@ -1,6 +1,6 @@
 /** What a loose file became when it was transpiled, kept by its content: the transpiler itself is loaded only where something is new. */
 import { createHash } from 'node:crypto';
-import { closeSync, constants, existsSync, fstatSync, mkdirSync, openSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { closeSync, constants, existsSync, fstatSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 export interface Source { readonly source: string; readonly ts?: boolean | undefined; readonly async?: boolean | undefined; readonly filename?: string | undefined }
@@ -46,10 +46,10 @@ function read(folder: string, name: string): string | null {
   } catch { return null; } // missing: made again
 }
 function keep(folder: string, name: string, code: string): void {
+  const temp = `${name}.${process.pid}`;
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const temp = `${name}.${process.pid}`;
     writeFileSync(temp, code, { mode: 0o600, flag: 'wx' });
     renameSync(temp, name);
-  } catch { /* a cache that can't be written is no error */ }
+  } catch { rmSync(temp, { force: true }); } // a cache that can't be written is no error; half a file would only fill the disk further
 }

@@ -43,8 +43,8 @@ async function take(file: string, me: Owner, until: number): Promise<void> {
 /** A finished file gets the name, or nobody does: no reader sees half a record. */
 async function publish(file: string, me: Owner): Promise<boolean> {
   const draft = tempName(file);
-  await fill(draft, JSON.stringify(me), 0o600);
   try {
+    await fill(draft, JSON.stringify(me), 0o600);
     await link(draft, file);
     return true;
   } catch (e) {
@@ -52,7 +52,7 @@ async function publish(file: string, me: Owner): Promise<boolean> {
     if (code === 'EEXIST') return false;
     if (code !== 'EPERM' && code !== 'ENOSYS' && code !== 'ENOTSUP' && code !== 'EOPNOTSUPP') throw e;
   } finally {
-    await unlink(draft);
+    await unlink(draft).catch(() => {}); // there may be none
   }
   // A file system without hard links: a reader may come between name and content, and then waits.
   try { await fill(file, JSON.stringify(me), 0o600); return true; } catch (e) { if (isCode(e, 'EEXIST')) return false; throw e; }

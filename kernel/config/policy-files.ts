@@ -1,4 +1,5 @@
 /** The policy layer: files that belong to the administrator, judged on the open handle. What is there and can't be trusted stops the start. */
+import { isUtf8 } from 'node:buffer';
 import { constants } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { lstat, open, readdir, stat } from 'node:fs/promises';
@@ -40,7 +41,9 @@ export async function readPolicyFile(file: string, owner: number | null): Promis
     if (!info.isFile()) throw broken(file, 'it is no regular file');
     if (owner !== null) await ownedTo(owner, file, info);
     if (info.size > POLICY_MAX_BYTES) throw broken(file, `it is larger than ${POLICY_MAX_BYTES} bytes`);
-    return await readConfigText(await handle.readFile('utf8'), file, { layer: 'policy' });
+    const bytes = await handle.readFile();
+    if (!isUtf8(bytes)) throw broken(file, 'it is not UTF-8'); // read anyway, a rule with such a name would match nothing
+    return await readConfigText(bytes.toString('utf8'), file, { layer: 'policy' });
   } catch (e) {
     if (!(e instanceof TappetError)) throw broken(file, messageOf(e));
     throw e.code === 'E_POLICY_BROKEN' ? e : new TappetError('E_POLICY_BROKEN', { message: e.message, where: e.facts.where, cause: e.facts.cause });

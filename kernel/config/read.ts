@@ -1,7 +1,8 @@
 /** One file of configuration: its value, and where in the file every part of it stands. */
+import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
-import { mkdir, open, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Layer } from '../../schemas/index.ts';
 import { messageOf, TappetError } from '../errors.ts';
@@ -60,7 +61,10 @@ async function textOf(file: string): Promise<string | null> {
     if (info.isDirectory()) throw cannotRead(file, 'it is a folder');
     if (!info.isFile()) throw cannotRead(file, 'it is no regular file');
     if (info.size > SETTINGS_MAX_BYTES) throw cannotRead(file, `it is larger than ${SETTINGS_MAX_BYTES} bytes`);
-    return await readFile(file, 'utf8');
+    const bytes = await readFile(file);
+    // Read anyway, a rule with such a name would match nothing.
+    if (!isUtf8(bytes)) throw cannotRead(file, 'it is not UTF-8');
+    return bytes.toString('utf8');
   } catch (e) {
     if (e instanceof TappetError) throw e;
     const code = (e as NodeJS.ErrnoException).code;
@@ -104,9 +108,10 @@ async function fromCache(folder: string, hash: string): Promise<Parsed | null> {
 const isTable = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
 async function toCache(folder: string, hash: string, parsed: Parsed): Promise<void> {
   const file = join(folder, `${hash}.${CACHE_VERSION}.json`);
+  const temp = `${file}.${process.pid}`;
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
-    await writeFile(`${file}.${process.pid}`, JSON.stringify(parsed), { mode: 0o600 });
-    await rename(`${file}.${process.pid}`, file);
-  } catch { /* a cache that can't be written is no error */ }
+    await writeFile(temp, JSON.stringify(parsed), { mode: 0o600 });
+    await rename(temp, file);
+  } catch { await rm(temp, { force: true }).catch(() => {}); } // a cache that can't be written is no error; half a file would only fill the disk further
 }

@@ -2,7 +2,7 @@
 import { constants } from 'node:fs';
 import { access, readdir, stat } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
-import { asTappetError, definePlugin, printError } from 'tappet/kernel';
+import { asTappetError, definePlugin, printError, TappetError } from 'tappet/kernel';
 import { allKeyVariables, cleanText, columns, jsonText, shownFile } from 'tappet/kit';
 import type { Reader } from 'tappet/kit';
 import type { ConfigView, SubcommandContext } from 'tappet/schemas';
@@ -31,16 +31,25 @@ export default definePlugin({
   }),
 });
 
-/** What only a start shows: a plugin that fails, a guard that policy demands and that is off. */
+/** What only a start shows: a plugin that fails, a guard that policy demands and that is off, a mode that nobody brings. */
 async function startProblems(c: SubcommandContext): Promise<{ code: string; printed: string }[]> {
   if (c.config.problems.some((p) => p.fatal)) return []; // it stops before
   try {
-    const { plugins } = await c.boot();
-    return plugins.filter((p) => p.state === 'failed').map((p) => ({ code: /^E_\w+/.exec(p.error ?? '')?.[0] ?? 'E_PLUGIN_LOAD', printed: p.error ?? `${p.name} failed` }));
+    const { plugins, registry } = await c.boot();
+    const failed = plugins.filter((p) => p.state === 'failed').map((p) => ({ code: /^E_\w+/.exec(p.error ?? '')?.[0] ?? 'E_PLUGIN_LOAD', printed: p.error ?? `${p.name} failed` }));
+    return [...failed, ...unknownMode(c.config, registry('permissionModes').all().map((m) => m.name))];
   } catch (e) {
     const error = asTappetError(e);
     return [{ code: error.code, printed: printError(error) }];
   }
+}
+
+/** No session starts in a mode that no plugin brings. */
+function unknownMode(config: ConfigView, known: readonly string[]): { code: string; printed: string }[] {
+  const { mode } = config.settings;
+  if (known.includes(mode)) return [];
+  const error = new TappetError('E_MODE_UNKNOWN', { mode, known: known.join(', ') || 'none is switched on', where: config.chain('mode').find((l) => l.status === 'counts')?.origin });
+  return [{ code: error.code, printed: printError(error) }];
 }
 
 function nodeCheck(): Check {

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { asTappetError, definePlugin, NO_USAGE, printError, TappetError } from 'tappet/kernel';
 import type { CodeRow, ExitCode, Invocation, Io, Open, Session, SessionEvent, TurnEnd, TurnEndReason } from 'tappet/kernel';
-import { givenPrompt, openOptions, SIGNAL_EXITS, turnExit, turnRecord } from 'tappet/kit';
+import { cleanLine, cleanText, givenPrompt, jsonLine, openOptions, SIGNAL_EXITS, turnExit, turnRecord } from 'tappet/kit';
 
 const CODES: Readonly<Record<string, CodeRow>> = {
   E_PRINT_ENDED: { sentence: '{message}', do: 'ask again; `tappet -p --continue` goes on from here', exit: 1 },
@@ -45,7 +45,7 @@ async function run(open: Open, i: Invocation, io: Io): Promise<ExitCode> {
   });
   try {
     session = await open(openOptions(i, { asks: [] })).catch((e: unknown) => {
-      if (asJson) io.out(`${JSON.stringify(failedStart(e, i))}\n`);
+      if (asJson) io.out(`${jsonLine(failedStart(e, i))}\n`);
       throw e;
     });
     const heard = listen(session, io, asJson);
@@ -54,7 +54,7 @@ async function run(open: Open, i: Invocation, io: Io): Promise<ExitCode> {
     const ends = await heard;
     const last = ends.at(-1);
     const cost = ends.reduce((sum, end) => sum + end.costUSD, 0);
-    if (asJson && last !== undefined) io.out(`${JSON.stringify({ ...turnRecord(last), result: last.text, total_cost_usd: cost, session_id: session.id, uuid: randomUUID() })}\n`);
+    if (asJson && last !== undefined) io.out(`${jsonLine({ ...turnRecord(last), result: last.text, total_cost_usd: cost, session_id: session.id, uuid: randomUUID() })}\n`);
     return signal !== undefined ? SIGNAL_EXITS[signal] : last === undefined ? 1 : turnExit(last);
   } finally {
     off();
@@ -73,22 +73,26 @@ async function listen(session: Session, io: Io, asJson: boolean): Promise<readon
 }
 
 function tell(event: SessionEvent, io: Io): void {
-  if (event.type === 'notice') io.err(`${event.level === 'info' ? 'note' : event.level}: ${event.text}\n`);
-  if (event.type === 'message' && event.message.type === 'system' && event.message.format === 'api_retry') io.err(`note: ${event.message.content}\n`);
+  if (event.type === 'notice') io.err(`${event.level === 'info' ? 'note' : event.level}: ${cleanText(event.text)}\n`);
+  if (event.type === 'message' && event.message.type === 'system' && event.message.format === 'api_retry') io.err(`note: ${cleanText(String(event.message.content))}\n`);
 }
 
 function report(end: TurnEnd, io: Io, asJson: boolean): void {
   // An answer that was cut off is still what there is of one.
   const hasText = end.reason === 'answered' || end.reason === 'tool_deferred' || (end.reason === 'max_output_tokens' && !end.errors.includes(end.text));
-  if (hasText && !asJson) io.out(end.text.endsWith('\n') ? end.text : `${end.text}\n`);
+  if (hasText && !asJson) {
+    // A program gets the very bytes; a terminal only what cannot drive it.
+    const text = io.isTTY ? cleanText(end.text) : end.text;
+    io.out(text.endsWith('\n') ? text : `${text}\n`);
+  }
   for (const d of end.denials) {
-    io.err(`denied  ${d.toolName}: ${d.message}\n`);
-    if (d.wouldAllow !== undefined) io.err(`  allow   ${d.wouldAllow}${d.wouldAllow.startsWith('--') ? '' : '  (--allowedTools, or permissions.allow in agent.config.yaml)'}\n`);
+    io.err(`denied  ${cleanLine(d.toolName)}: ${cleanText(d.message)}\n`);
+    if (d.wouldAllow !== undefined) io.err(`  allow   ${cleanLine(d.wouldAllow)}${d.wouldAllow.startsWith('--') ? '' : '  (--allowedTools, or permissions.allow in agent.config.yaml)'}\n`);
   }
   if (end.reason === 'answered' || end.reason === 'tool_deferred') return;
   for (const text of end.errors.length > 0 ? end.errors : [end.text]) {
     const isPrinted = /^E_[A-Z_]+ {2}/.test(text);
-    io.err(`${isPrinted ? text : printError(new TappetError('E_PRINT_ENDED', { message: text, do: ADVICE[end.reason] }, CODES))}\n`);
+    io.err(`${cleanText(isPrinted ? text : printError(new TappetError('E_PRINT_ENDED', { message: text, do: ADVICE[end.reason] }, CODES)))}\n`);
   }
 }
 

@@ -14,8 +14,10 @@ export const cleanText = (text: string): string => text
 /** The same, on one line. */
 export const cleanLine = (text: string): string => cleanText(text).replace(/[\n\t]/g, ' ');
 /** JSON for people and programs: what could act on a terminal is written as its code, which reads back as the same value. */
-export const jsonText = (value: unknown): string => (JSON.stringify(value, null, 2) ?? 'null')
-  .replace(/[\u007f-\u009f]/g, escaped).replace(INVISIBLE, escaped);
+export const jsonText = (value: unknown): string => harmless(JSON.stringify(value, null, 2) ?? 'null');
+/** The same, on one line. */
+export const jsonLine = (value: unknown): string => harmless(JSON.stringify(value) ?? 'null');
+const harmless = (json: string): string => json.replace(/[\u007f-\u009f]/g, escaped).replace(INVISIBLE, escaped);
 
 const escaped = (c: string): string => Array.from({ length: c.length }, (_, i) => `\\u${c.charCodeAt(i).toString(16).padStart(4, '0')}`).join('');
 const point = (c: string): string => `<U+${c.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}>`;

@@ -61,7 +61,7 @@ export { SIGNAL_EXITS, turnExit, turnRecord } from './turn-record.ts';
 export type { TurnRecord } from './turn-record.ts';
 export { DIALECT_EVENTS, dialectInput, dialectMatcher, dialectSaid } from './hook-dialect.ts';
 export type { DialectFacts, DialectSaid } from './hook-dialect.ts';
-export { cleanLine, cleanText, jsonText } from './clean-text.ts';
+export { cleanLine, cleanText, jsonLine, jsonText } from './clean-text.ts';
 export { columns, textWidth } from './columns.ts';
 export type { ColumnOptions } from './columns.ts';
 export { chainAt, configKeys, configSchema, isConfigKey, keysAt, valueAt } from './config-keys.ts';

@@ -26,9 +26,9 @@ export interface JsonlWriterOptions {
   readonly write?: ((fd: number, data: Buffer, from: number, bytes: number) => number) | undefined;
 }
 
-/** One writer at a time: hold a lock. The file is made with mode 0600; a torn last line is ended by a newline, never cut. */
+/** One writer at a time: hold a lock. The file is made with mode 0600; a torn last line is ended by a newline, never cut. A link is not followed: it could lead into anybody's file. */
 export function openJsonl(file: string, o: JsonlWriterOptions = {}): JsonlWriter {
-  const fd = openSync(file, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | (o.isNew === true ? constants.O_EXCL : 0), 0o600);
+  const fd = openSync(file, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | (constants.O_NOFOLLOW ?? 0) | (o.isNew === true ? constants.O_EXCL : 0), 0o600);
   const write = o.write ?? writeSync;
   let bytes = 0;
   let isTorn = false;

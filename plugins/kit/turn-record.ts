@@ -41,10 +41,11 @@ export function turnRecord(end: TurnEnd): TurnRecord {
   };
 }
 
-/** 4: a service that is needed was not reached. */
+/** 4: a service that is needed was not reached. 2: what was asked for does not exist. */
 export function turnExit(end: TurnEnd): number {
   const { kind } = end.fault ?? {};
   if (kind === 'connection' || kind === 'timeout_first_byte') return 4;
   if (end.code === 'E_MODEL_UNAVAILABLE') return 4;
+  if (end.code === 'E_MODEL_UNKNOWN') return 2;
   return ENDS[end.reason][2];
 }

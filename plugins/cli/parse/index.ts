@@ -22,7 +22,7 @@ export default definePlugin({
         if (argv[0] === 'help') return helpFor(program, read.words.slice(1), o.subcommands);
         for (const { option, why } of refused) if (option.attributeName() in read.values) throw usage(`${option.long} cannot be honoured: ${why}`, 'take it out');
         mistypedCommand(argv, read.words, o.subcommands);
-        return toInvocation(read.words, read.values, { cwd: o.cwd, stdinIsTTY: o.stdinIsTTY, stdoutIsTTY: o.stdoutIsTTY, modes: registries.permissionModes.all().map((m) => m.name) });
+        return toInvocation(read.words, read.values, { cwd: o.cwd, stdinIsTTY: o.stdinIsTTY, stdoutIsTTY: o.stdoutIsTTY, modes: registries.permissionModes.all().map((m) => m.name), tools: registries.tools.all().map((tool) => tool.name) });
       },
     };
     services.provide('arguments', parser);

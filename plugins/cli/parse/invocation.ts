@@ -5,10 +5,10 @@ import { messageOf } from 'tappet/kernel';
 import type { Invocation } from 'tappet/schemas';
 import { EFFORTS } from './flags.ts';
 import { oneOf, usage } from './usage.ts';
-import { amount, duration, splitRules, UUID, whole } from './values.ts';
+import { amount, duration, rulesOf, UUID, whole } from './values.ts';
 
 export type Values = Readonly<Record<string, string | boolean | readonly string[]>>;
-export interface Surroundings { readonly cwd: string; readonly stdinIsTTY: boolean; readonly stdoutIsTTY: boolean; /** Empty: not known. */ readonly modes: readonly string[] }
+export interface Surroundings { readonly cwd: string; readonly stdinIsTTY: boolean; readonly stdoutIsTTY: boolean; /** Empty: not known. */ readonly modes: readonly string[]; /** Those that are switched on. */ readonly tools: readonly string[] }
 
 /** @throws E_USAGE */
 export async function toInvocation(words: readonly string[], values: Values, o: Surroundings): Promise<Invocation> {
@@ -54,7 +54,7 @@ export async function toInvocation(words: readonly string[], values: Values, o: 
     includePartialMessages: flag('includePartialMessages'), replayUserMessages: flag('replayUserMessages'),
     model: text('model'), fallbackModel: text('fallbackModel'), mode: isDangerous ? 'bypassPermissions' : mode, allowBypass: isDangerous || flag('allowDangerouslySkipPermissions'),
     permissionPromptTool: text('permissionPromptTool'),
-    allowedTools: list('allowedTools').flatMap(splitRules), disallowedTools: list('disallowedTools').flatMap(splitRules), tools: toolsOf('tools' in values ? list('tools').flatMap(splitRules) : null),
+    allowedTools: rulesOf('--allowed-tools', list('allowedTools'), o.tools), disallowedTools: rulesOf('--disallowed-tools', list('disallowedTools'), o.tools), tools: toolsOf('tools' in values ? rulesOf('--tools', list('tools'), [...o.tools, 'default']) : null),
     addDirs: await Promise.all(list('addDir').map((d) => folder('--add-dir', resolve(o.cwd, d)))),
     systemPrompt: text('systemPrompt') ?? (await given('systemPromptFile', '--system-prompt-file', (name, f) => fileText(name, resolve(o.cwd, f)))),
     appendSystemPrompt: text('appendSystemPrompt') ?? (await given('appendSystemPromptFile', '--append-system-prompt-file', (name, f) => fileText(name, resolve(o.cwd, f)))),

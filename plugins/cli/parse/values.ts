@@ -1,4 +1,5 @@
 /** Values of flags: lists of rules, numbers, times. */
+import { nearest } from 'tappet/kernel';
 import { usage } from './usage.ts';
 
 /** Split at commas and blanks that stand outside of brackets: `Bash(git *, x),Read` is two. */
@@ -13,6 +14,20 @@ export function splitRules(text: string): string[] {
   }
   return [...rules, rule].filter((r) => r !== '');
 }
+
+/** Words of a flag as rules. A tool may come later, from a server or a program; one that is nearly there is a slip, and `--disallowed-tools Bsh` would forbid nothing. */
+export function rulesOf(flag: string, words: readonly string[], tools: readonly string[]): string[] {
+  const rules = words.flatMap(splitRules);
+  for (const rule of rules) {
+    const name = /^\w+/.exec(rule)?.[0];
+    if (name === undefined || tools.includes(name) || OTHERS.has(name)) continue;
+    const near = nearest(name, tools);
+    if (near !== null) throw usage(`${flag}: there is no tool "${name}"`, `did you mean ${near}?`);
+  }
+  return rules;
+}
+/** Names that rules may have where no tool has them: that of all changes to files, and those of other harnesses. */
+const OTHERS = new Set(['Edit', 'LS', 'Task', 'Agent', 'Skill']);
 
 /** A word that can only be meant as a rule: tools begin with a capital letter, those of servers with `mcp__`. */
 export const looksLikeRule = (word: string): boolean => /^(?:[A-Z]\w*|mcp__[\w*-]+)(?:\(.*\))?(?:[,\s]|$)/s.test(word);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { cliPlace, runCli } from '../../support/cli.ts';
 
-const O = { plugins: ['cli/parse', 'cli/doctor'], layer: 'mode: default' };
+const O = { plugins: ['cli/parse', 'cli/doctor', 'modes/default'], layer: 'mode: default' };
 const check = (json: { checks: { what: string; state: string; text: string }[] }, what: string) => json.checks.find((c) => c.what === what);
 
 test('where all is well it says so and ends with 0', async (t) => {
@@ -41,6 +41,11 @@ test('what would stop a start is broken too', async (t) => {
   const { code, out } = await runCli(t, ['doctor', '--set', 'moode=x'], O);
   assert.equal(code, 2);
   assert.match(out, /unknown key "moode"/);
+});
+test('a mode that no plugin brings is broken, with its place', async (t) => {
+  const { code, out } = await runCli(t, ['doctor'], { ...O, files: { '~/.config/tappet/config.yaml': 'mode: nope\n' } });
+  assert.equal(code, 2);
+  assert.match(out, /E_MODE_UNKNOWN {2}there is no permission mode "nope"\n {2}where {3}.*config\.yaml:1:7 \(user\)\n {2}do {6}choose one of: default\n/);
 });
 test('settings that wait for trust are a note', async (t) => {
   const place = await cliPlace(t, { ...O, files: { 'agent.config.yaml': 'env: { A: b }\n' } });

@@ -102,3 +102,8 @@ test('a tool without a call, a broken input and a doubled one are refused', asyn
     assert.match(err, message);
   }
 });
+test('a mode that is not there is not said to stand in a file that says another', async (t) => {
+  const { code, err } = await (await cliPlace(t, ALL)).run(['explain', 'Read(a)', '--mode', 'nope']);
+  assert.equal(code, 2);
+  assert.match(err, /E_MODE_UNKNOWN {2}there is no permission mode "nope"\n {2}do/);
+});

@@ -21,7 +21,7 @@ const COMMANDS = [
 ];
 
 let made: ArgumentParser | undefined;
-void parse.apply({ services: { provide: (_: string, s: ArgumentParser) => { made = s; } }, registries: { permissionModes: { all: () => MODES.map((name) => ({ name })) } } } as unknown as Scope<never>);
+void parse.apply({ services: { provide: (_: string, s: ArgumentParser) => { made = s; } }, registries: { permissionModes: { all: () => MODES.map((name) => ({ name })) }, tools: { all: () => ['Read', 'Write', 'Glob', 'Grep', 'Bash'].map((name) => ({ name })) } } } as unknown as Scope<never>);
 const parser = made!;
 const surroundings = { cwd: tmpdir(), subcommands: COMMANDS, stdinIsTTY: true, stdoutIsTTY: true, env: {} };
 async function read(argv: readonly string[], o: Partial<typeof surroundings> = {}): Promise<Invocation> {
@@ -239,4 +239,12 @@ test('from the outside: help lists what ships, a wrong flag ends with 2', async 
   assert.equal(wrong.code, 2);
   assert.equal(wrong.out, '');
   assert.match(wrong.err, /E_USAGE {2}--permission-mode: there is no "acceptedits"\n {2}do {6}did you mean acceptEdits\?/);
+});
+test('a tool that is nearly there is a slip, which would forbid nothing; one that is nowhere near may come later', async () => {
+  await refused(['-p', 'x', '--disallowed-tools', 'Read,Bsh(rm *)'], /--disallowed-tools: there is no tool "Bsh"/, /did you mean Bash\?/);
+  await refused(['-p', 'x', '--allowed-tools', 'Raed'], /no tool "Raed"/, /Read/);
+  await refused(['-p', 'x', '--tools', 'read'], /no tool "read"/, /Read/);
+  const known = ['Edit(src/**)', 'Task', 'LS', 'WebFetch', 'WebSearch', 'MultiEdit', 'NotebookEdit', 'NotebookRead', 'TodoWrite', 'BashOutput', 'KillShell', 'ExitPlanMode', 'mcp__a__b', 'mcp__*', 'Read'];
+  assert.deepEqual((await read(['-p', 'x', '--disallowed-tools', known.join(',')])).disallowedTools, known);
+  assert.equal((await read(['-p', 'x', '--tools', 'default'])).tools, null);
 });

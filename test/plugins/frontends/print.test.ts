@@ -94,10 +94,10 @@ test('keeps an API failure off stdout and ends with a code of its own', async (t
   }
 });
 
-test('ends with 1 where the model is unknown, and with 4 where none can be used', async (t) => {
+test('ends with 2 where the model is unknown, and with 4 where none can be used', async (t) => {
   const { call } = await frontendIn(t, 'print');
   const unknown = testIo();
-  assert.equal(await call({ prompt: 'x', model: 'nowhere/model' }, unknown), 1);
+  assert.equal(await call({ prompt: 'x', model: 'nowhere/model' }, unknown), 2);
   assert.match(unknown.stderr, /^E_MODEL_UNKNOWN/m);
 
   const { frontend, project } = await frontendIn(t, 'print', { steps: [{ say: 'never' }] });
@@ -210,4 +210,20 @@ test('shows notices on stderr', async () => {
   assert.equal(await run(open, invocation({ prompt: 'x' }), io), 0);
   assert.equal(io.stdout, 'ok\n');
   assert.equal(io.stderr, 'note: another model answers\nwarning: a hook wants too much\nnote: trying again in 2 s\n');
+});
+
+test('no answer drives a terminal: a program gets the very bytes', async (t) => {
+  const step = { say: 'a\u001b[2Jb\u001b]52;c;aGk=\u0007c\u009bd' };
+  const { call } = await frontendIn(t, 'print', { steps: [step, step, step] });
+  const piped = testIo();
+  await call({ prompt: 'go' }, piped);
+  assert.equal(piped.stdout, 'a\u001b[2Jb\u001b]52;c;aGk=\u0007c\u009bd\n');
+  const terminal = Object.assign(testIo(), { isTTY: true });
+  await call({ prompt: 'go' }, terminal);
+  assert.doesNotMatch(terminal.stdout, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/);
+  assert.match(terminal.stdout, /^ab.*c/);
+  const json = testIo();
+  await call({ prompt: 'go', outputFormat: 'json' }, json);
+  assert.doesNotMatch(json.stdout, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/);
+  assert.equal((JSON.parse(json.stdout) as { result: string }).result, 'a\u001b[2Jb\u001b]52;c;aGk=\u0007c\u009bd');
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { cleanLine, cleanText, jsonText } from 'tappet/kit';
+import { cleanLine, cleanText, jsonLine, jsonText } from 'tappet/kit';
 
 /** Nothing of this may reach a terminal. */
 const HOSTILE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u;
@@ -45,4 +45,5 @@ test('JSON reads back as the same value and holds nothing that acts on a termina
     assert.deepEqual(JSON.parse(text), JSON.parse(JSON.stringify(value)));
   }));
   assert.equal(jsonText(undefined), 'null');
+  assert.equal(jsonLine({ a: ['\u009b\u202e', 1] }), '{"a":["\\u009b\\u202e",1]}');
 });

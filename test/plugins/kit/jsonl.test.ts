@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -162,4 +162,11 @@ test('a new file must not be there, and a missing one cannot be read', async (t)
   await assert.rejects(readJsonl(file, () => {}), { code: 'ENOENT' });
   openJsonl(file, { isNew: true }).close();
   assert.throws(() => openJsonl(file, { isNew: true }), { code: 'EEXIST' });
+});
+test('a link is not followed: what it leads to is not written to', { skip: process.platform === 'win32' }, (t) => {
+  const file = place(t);
+  writeFileSync(`${file}.other`, 'precious');
+  symlinkSync(`${file}.other`, file);
+  assert.throws(() => openJsonl(file), { code: 'ELOOP' });
+  assert.equal(readFileSync(`${file}.other`, 'utf8'), 'precious');
 });
