@@ -10,19 +10,29 @@ export function orAborted<T>(running: Promise<T>, signal: AbortSignal, graceMs: 
   });
 }
 
-/** Ends with the signal, though its source does not heed it. */
+/** Ends with the signal, though its source does not heed it. One listener for all that comes: an answer has thousands of parts. */
 export async function* untilAborted<T>(source: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T, void> {
   const it = source[Symbol.asyncIterator]();
+  let giveUp: (() => void) | undefined;
+  const onAbort = (): void => { setTimeout(() => giveUp?.(), 0); }; // what is there already is still handed on
+  signal.addEventListener('abort', onAbort, { once: true });
   try {
     for (;;) {
-      const next = await orAborted(it.next(), signal, 0);
+      const next = await new Promise<IteratorResult<T>>((resolve, reject) => {
+        giveUp = () => reject(new Error('interrupted'));
+        if (signal.aborted) onAbort(); // while the last part was worked on
+        it.next().then(resolve, reject);
+      });
       if (next.done === true) return;
       yield next.value;
     }
   } finally {
+    giveUp = undefined;
+    signal.removeEventListener('abort', onAbort);
     void (async () => it.return?.())().catch(() => {}); // it may never hear it
   }
 }
+
 /** Not a moment longer than the signal allows. */
 export function delay(ms: number, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
