@@ -32,7 +32,7 @@ export interface CallOutcome {
   readonly ends?: 'interrupt' | 'defer' | undefined;
 }
 
-export const INTERRUPTED_BY_USER = 'The call was interrupted before it ended.';
+const INTERRUPTED_BY_USER = 'The call was interrupted before it ended.';
 /** How long a tool that ignores its signal is waited for. */
 const ABORT_GRACE_MS = 3000;
 /** And whatever else hangs in a call: its tool's own check, a mode, a store. */

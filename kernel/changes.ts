@@ -11,8 +11,8 @@ import type { Kernel } from './kernel.ts';
 import { chooseModel } from './models.ts';
 import type { Store } from './store.ts';
 
-export const SESSION_ORIGIN = makeOrigin('flag', '(session)');
-export const BYPASS = 'bypassPermissions';
+const SESSION_ORIGIN = makeOrigin('flag', '(session)');
+const BYPASS = 'bypassPermissions';
 
 /** What of a session may change while it lives. */
 export interface Live { cwd: string; directories: readonly string[]; overlay: FlagLayer; wantedModel: string | undefined; readonly rules: SourcedRule[] }

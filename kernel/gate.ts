@@ -217,7 +217,7 @@ function refusalText(call: PreparedCall, opinion: Opinion): string {
 }
 
 /** A reason as a sentence. */
-export function reasonText(o: Opinion): string {
+function reasonText(o: Opinion): string {
   const r = o.reason;
   switch (r.kind) {
     case 'rule': return `the rule ${r.rule}`;

@@ -9,7 +9,7 @@ import { TABLE, withoutAllow } from './hooks.ts';
 import type { Matcher } from './matcher.ts';
 import { compileMatcher } from './matcher.ts';
 
-export const TAP_TIMEOUT_MS = 60_000;
+const TAP_TIMEOUT_MS = 60_000;
 /** A longer one would fire at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 

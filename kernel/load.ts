@@ -15,7 +15,7 @@ import { checkedSchema } from './schema.ts';
 import type { Collected } from './scope.ts';
 import { createScope } from './scope.ts';
 
-export const APPLY_TIMEOUT_MS = 5000;
+const APPLY_TIMEOUT_MS = 5000;
 
 /** Loads all; afterwards `kernel.reports` says what became of each, in the order of the configuration. @throws E_PLUGIN_REQUIRED, E_POLICY_UNENFORCED */
 export async function loadPlugins(kernel: Kernel, o: { readonly timeoutMs?: number } = {}): Promise<void> {

@@ -31,7 +31,7 @@ export interface Scheduler {
 }
 
 interface Slot { readonly use: ToolUseBlock; readonly safe: Promise<boolean>; started: boolean; readonly done: Deferred<CallOutcome>; readonly delivered: Deferred<void> }
-export const MAX_PARALLEL = 10;
+const MAX_PARALLEL = 10;
 const UNRECORDED = 'the result of a call before it could not be recorded';
 
 export function createScheduler(o: SchedulerOptions): Scheduler {

@@ -16,7 +16,7 @@ export interface Transpiled {
 
 /** Raised whenever the transpiler or what it is told changes. */
 const VERSION = 1;
-export const isTypeScript = (file: string): boolean => /\.[cm]?tsx?$/.test(file);
+const isTypeScript = (file: string): boolean => /\.[cm]?tsx?$/.test(file);
 
 export function createTranspiled(folder: string): Transpiled {
   const nameOf = (s: Source): string => join(folder, `${createHash('sha256').update(`${VERSION} ${s.ts === true} ${s.async === true}\0`).update(s.source).digest('hex')}.js`);

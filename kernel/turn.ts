@@ -34,7 +34,7 @@ export interface TurnOptions {
   readonly open: readonly { readonly use: ToolUseBlock; readonly parent: AssistantMessage }[];
 }
 
-export const MAX_STOP_CONTINUATIONS = 10;
+const MAX_STOP_CONTINUATIONS = 10;
 const MAX_CUT_ROUNDS = 3;
 /** Pauses of a server's own tools in one turn. */
 const MAX_PAUSES = 50;

@@ -1,4 +1,5 @@
 /** Waiting that an interrupt ends, whatever is waited for. */
+import { setTimeout as setTimeoutPromise } from 'node:timers/promises';
 
 /** What ignores its signal is waited for a little, then left behind. */
 export function orAborted<T>(running: Promise<T>, signal: AbortSignal, graceMs: number): Promise<T> {
@@ -34,11 +35,4 @@ export async function* untilAborted<T>(source: AsyncIterable<T>, signal: AbortSi
 }
 
 /** Not a moment longer than the signal allows. */
-export function delay(ms: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => {
-    const timer = setTimeout(done, ms);
-    function done(): void { clearTimeout(timer); signal.removeEventListener('abort', done); resolve(); }
-    signal.addEventListener('abort', done, { once: true });
-  });
-}
+export const delay = (ms: number, signal: AbortSignal): Promise<void> => setTimeoutPromise(ms, undefined, { signal }).catch(() => {}); // it rejects for the abort alone

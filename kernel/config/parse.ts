@@ -9,7 +9,7 @@ export type Position = readonly [line: number, column: number];
 /** Positions by dotted path: of values (a map's or list's is its key's), and of keys. */
 export interface Parsed { readonly value: unknown; readonly values: Readonly<Record<string, Position>>; readonly keys: Readonly<Record<string, Position>> }
 
-export const MAX_DEPTH = 100;
+const MAX_DEPTH = 100;
 /** Words, marks and blanks: some 20 000 lines. More would stop the process for longer than a person notices. */
 export const MAX_TOKENS = 100_000;
 /** They could change every object of the program. */

@@ -123,7 +123,7 @@ async function filesBelow(name: string, folder: string): Promise<string[]> {
 }
 const tooLarge = (name: string, what: string): TappetError => new TappetError('E_PLUGIN_LOAD', { name, message: `${what} is too large to be checked (over ${MAX_FILES} files or ${MAX_BYTES / 1e6} MB)`, do: 'author: publish one bundled file' });
 
-export async function hashFiles(files: readonly string[], base: string): Promise<string> {
+async function hashFiles(files: readonly string[], base: string): Promise<string> {
   const hash = createHash('sha256');
   for (const file of files) hash.update(`${relative(base, file)}\0`).update(createHash('sha256').update(await readFile(file)).digest());
   return `sha256-${hash.digest('hex')}`;

@@ -19,7 +19,7 @@ export function sourcedRule(text: string, behavior: SourcedRule['behavior'], lay
 
 const SEGMENTS = ['a', 'src', '.git', '.GIT', '.ssh', 'id_rsa', '.env', 'p', '..', '.', '', ' ', '.git ', 'git~1', '\u0000', '\ud800', '*', '**', '[', '!x', 'a\\b', '\u202e', 'ſ', 'CON', 'C:', '~', 'x'.repeat(300)];
 const hostileText = fc.oneof(fc.string(), fc.string({ unit: 'binary' }), fc.constantFrom('', '\0', '\ud800', '__proto__', 'constructor', '../..', '$(x)', '*'.repeat(50)));
-export const anyPath: fc.Arbitrary<string> = fc.oneof(
+const anyPath: fc.Arbitrary<string> = fc.oneof(
   fc.tuple(fc.constantFrom('/', '/work/p/', '/work/', '/home/u/', '', 'C:\\', '//'), fc.array(fc.constantFrom(...SEGMENTS), { maxLength: 5 })).map(([start, parts]) => start + parts.join('/')),
   hostileText,
 );
@@ -30,8 +30,8 @@ export const anySubject: fc.Arbitrary<Subject> = fc.oneof(
   fc.record({ kind: fc.constantFrom('agent' as const, 'skill' as const, 'mcp' as const), name: hostileText }),
   fc.record({ kind: fc.constant('opaque' as const), why: hostileText }),
 );
-export const anyOrigin: fc.Arbitrary<Origin> = fc.record({ layer: fc.constantFrom(...LAYERS), file: fc.oneof(anyPath, fc.constantFrom('(session)', '--allow')), line: fc.nat(), column: fc.nat() });
-export const anyTool: fc.Arbitrary<string> = fc.oneof(fc.constantFrom('Bash', 'Read', 'Edit', 'Write', 'Task', 'Agent', 'mcp__srv__get', 'mcp__other__get', 'constructor'), fc.string({ minLength: 1, maxLength: 12 }));
+const anyOrigin: fc.Arbitrary<Origin> = fc.record({ layer: fc.constantFrom(...LAYERS), file: fc.oneof(anyPath, fc.constantFrom('(session)', '--allow')), line: fc.nat(), column: fc.nat() });
+const anyTool: fc.Arbitrary<string> = fc.oneof(fc.constantFrom('Bash', 'Read', 'Edit', 'Write', 'Task', 'Agent', 'mcp__srv__get', 'mcp__other__get', 'constructor'), fc.string({ minLength: 1, maxLength: 12 }));
 const anyContent = fc.oneof(fc.constantFrom('src/**', '/src/**', '//etc/**', '~/x', 'git push *', 'model:opus', ':', '*:*', '.env', '!x', '[', '\0'), hostileText);
 export const anyRule: fc.Arbitrary<SourcedRule> = fc.record({
   toolName: fc.oneof(anyTool, fc.constantFrom('*', 'B*', 'mcp__*', 'mcp__srv', 'mcp__srv__*', '**a**')), ruleContent: fc.option(anyContent, { nil: undefined }),

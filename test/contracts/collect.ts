@@ -16,8 +16,8 @@ export interface CollectOptions {
 }
 export type Brought = { readonly [K in RegistryName]: readonly RegistryItems[K][] };
 
-export const NO_FOLDERS: Scope['folders'] = { root: '/nowhere/project', state: '/nowhere/state', cache: '/nowhere/cache', config: '/nowhere/config', home: '/nowhere/home' };
-export const NO_SETTINGS: Settings = {
+const NO_FOLDERS: Scope['folders'] = { root: '/nowhere/project', state: '/nowhere/state', cache: '/nowhere/cache', config: '/nowhere/config', home: '/nowhere/home' };
+const NO_SETTINGS: Settings = {
   model: undefined, fallbackModel: undefined, mode: 'default', plugins: {}, permissions: { allow: [], ask: [], deny: [] }, directories: [], env: {}, limits: {}, providers: {}, models: {}, stores: {},
   earlyStart: true, effort: undefined, thinking: undefined, bounds: {},
 };

@@ -137,7 +137,7 @@ function isDescribed(property: unknown): boolean {
 }
 
 /** Every way of writing fails and is remembered. */
-export function readOnlyFs(fs: FsLike, tried: string[]): FsLike {
+function readOnlyFs(fs: FsLike, tried: string[]): FsLike {
   const refuse = (what: string) => async (path: unknown) => { tried.push(`${what} ${String(path)}`); throw Object.assign(new Error(`EROFS: read-only file system, ${what} '${String(path)}'`), { code: 'EROFS' }); };
   const writes = { writeFile: refuse('writeFile'), mkdir: refuse('mkdir'), rename: refuse('rename'), unlink: refuse('unlink'), chmod: refuse('chmod'), rm: refuse('rm') };
   const WRITING = constants.O_WRONLY | constants.O_RDWR | constants.O_CREAT | constants.O_TRUNC | constants.O_APPEND;

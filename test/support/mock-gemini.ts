@@ -146,7 +146,7 @@ export const STALE = 'c3RhbGU=';
 
 // ---- answers ---------------------------------------------------------------------------------------------------------------
 
-export const USAGE = { promptTokenCount: 100, cachedContentTokenCount: 60, candidatesTokenCount: 20, thoughtsTokenCount: 5, totalTokenCount: 125 };
+const USAGE = { promptTokenCount: 100, cachedContentTokenCount: 60, candidatesTokenCount: 20, thoughtsTokenCount: 5, totalTokenCount: 125 };
 export const chunk = (parts: readonly object[], more: { readonly finish?: string; readonly candidate?: object; readonly usage?: object | null } = {}): string => frame({
   candidates: [{ ...(parts.length === 0 ? {} : { content: { role: 'model', parts } }), ...(more.finish === undefined ? {} : { finishReason: more.finish }), index: 0, ...more.candidate }],
   ...(more.usage === null ? {} : { usageMetadata: more.usage ?? USAGE }), modelVersion: 'gemini-mock', responseId: 'r1',

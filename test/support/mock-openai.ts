@@ -189,7 +189,7 @@ export interface ResponsesAnswer {
   readonly incomplete?: 'max_output_tokens' | 'content_filter';
   readonly usage?: object | null;
 }
-export const RESPONSES_USAGE = { input_tokens: 100, input_tokens_details: { cached_tokens: 60, cache_write_tokens: 10 }, output_tokens: 20, output_tokens_details: { reasoning_tokens: 5 }, total_tokens: 120 };
+const RESPONSES_USAGE = { input_tokens: 100, input_tokens_details: { cached_tokens: 60, cache_write_tokens: 10 }, output_tokens: 20, output_tokens_details: { reasoning_tokens: 5 }, total_tokens: 120 };
 
 /** The events of a whole answer, in the vendor's order. */
 export function responsesFrames(a: ResponsesAnswer): string[] {

@@ -44,7 +44,7 @@ export async function testProject(t: { after(fn: () => Promise<void>): void } | 
 }
 
 /** `abortController` gives the signal; a `signal` alone in `over` is not enough. */
-export function toolContext(over: Partial<ToolUseContext> & Pick<ToolUseContext, 'cwd'>): ToolUseContext {
+function toolContext(over: Partial<ToolUseContext> & Pick<ToolUseContext, 'cwd'>): ToolUseContext {
   const abortController = over.abortController ?? new AbortController();
   const seen = new Map<string, FileReadState>();
   const readFileState = over.readFileState ?? { get: (p: string) => seen.get(p), set: (p: string, s: FileReadState) => void seen.set(p, s), delete: (p: string) => seen.delete(p), has: (p: string) => seen.has(p) };

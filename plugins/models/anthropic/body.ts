@@ -4,7 +4,7 @@ import { encode } from './encode.ts';
 import type { Relief } from './relief.ts';
 import { thinkingOf } from './table.ts';
 
-export const BINDING_BETA = 'thinking-binding-controls-2026-08-01';
+const BINDING_BETA = 'thinking-binding-controls-2026-08-01';
 const MIN_BUDGET = 1024;
 const MARK = '"cache_control":{"type":"ephemeral"}';
 const MARKED_END = Buffer.from(`,${MARK}}]}`);

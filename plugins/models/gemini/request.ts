@@ -18,7 +18,7 @@ export interface Around {
 export const ALONE: Around = { names: new Map(), mustSign: false, signatures: true };
 
 /** The vendor's own word for "this call has no signature, and that is right". */
-export const UNSIGNED = 'skip_thought_signature_validator';
+const UNSIGNED = 'skip_thought_signature_validator';
 
 export function contentsOf(message: NormalizedMessage, around: Around): readonly Json[] {
   return message.role === 'user' ? userContents(message, around) : modelContents(message, around);

@@ -18,13 +18,13 @@ const PARTS = ['[a-b]', '[c-d]', '[e-g]', '[h-l]', '[m-o]', '[p-r]', '[s]', '[t-
 const sorry = (what: string) => `looking for ${what}`;
 
 /** The files of a set, newest first, as far as one call names them. */
-export function* glob(ctx: Context, set: FileSet): Job<Listed> {
+function* glob(ctx: Context, set: FileSet): Job<Listed> {
   const { text } = yield* need(ctx, 'Glob', globOf(set), sorry(`files ${describe(set)}`));
   return parseGlob(text);
 }
 
 /** All files of a set: where one call does not name all, more calls with narrower patterns do. */
-export function* allFiles(ctx: Context, set: FileSet): Job<Listed> {
+function* allFiles(ctx: Context, set: FileSet): Job<Listed> {
   const first = yield* glob(ctx, set);
   if (first.whole || set.path || !set.names.startsWith('*') || first.total > MOST_FILES) return first;
   const files = new Set<string>();

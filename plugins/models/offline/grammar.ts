@@ -33,7 +33,7 @@ function split(clause: string, quotes: Quotes): { clause: string; intent: Intent
   return whole === null && partly !== null ? partly : [{ clause, intent: whole }];
 }
 
-export function parseClause(clause: string, quotes: Quotes): Intent | null {
+function parseClause(clause: string, quotes: Quotes): Intent | null {
   const insensitive = /[\s,(]*\b(?:case[- ]insensitive(?:ly)?|ignoring (?:the )?case|regardless of case|in any case)\)?/i;
   const ignoreCase = insensitive.test(clause);
   const text = tidy(clause.replace(insensitive, ''));

@@ -13,7 +13,7 @@ type Of<K extends Intent['do']> = Extract<Intent, { readonly do: K }>;
 const MOST_PAGES = 30;
 
 /** What `it` means; several files where several were spoken of. */
-export function meant(ctx: Context, file: string): readonly string[] {
+function meant(ctx: Context, file: string): readonly string[] {
   if (file !== IT) return [file];
   if (ctx.files.length === 0) throw new Impossible('No file was spoken of before, so it is not clear which is meant. Name it.');
   return ctx.files;
@@ -25,7 +25,7 @@ export function oneMeant(ctx: Context, file: string): string {
 }
 
 /** A call on one file; where the name leads nowhere, the file of that name is looked for. */
-export function* onFile(ctx: Context, file: string, call: (path: string) => Job<Outcome>, what: string): Job<{ readonly path: string; readonly outcome: Outcome }> {
+function* onFile(ctx: Context, file: string, call: (path: string) => Job<Outcome>, what: string): Job<{ readonly path: string; readonly outcome: Outcome }> {
   const outcome = yield* call(file);
   if (!outcome.failed) return { path: file, outcome };
   if (!/\bthere is no\b|\bdoes not exist\b|\bno such file\b/i.test(outcome.text) || file.includes('/') || !ctx.tools.has('Glob')) throw new Impossible(failure(outcome, what));

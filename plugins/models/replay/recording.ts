@@ -52,7 +52,7 @@ async function load(file: string): Promise<string> {
 
 type Open = { readonly line: number; readonly parts: readonly Part[]; readonly pieces: Piece[] };
 
-export function parseRecording(text: string, file: string): readonly Exchange[] {
+function parseRecording(text: string, file: string): readonly Exchange[] {
   const lines = text.split(/\r?\n/);
   const torn = lines.at(-1) !== '';
   const done: Exchange[] = [];

@@ -12,7 +12,7 @@ export interface Sample {
 }
 
 /** Small and the same for ever: a seed tells all. */
-export function dice(seed: number) {
+function dice(seed: number) {
   let state = seed >>> 0;
   const next = (): number => {
     state = (state + 0x6d2b79f5) >>> 0;
@@ -57,7 +57,7 @@ export function growTree(seed: number): Tree {
 
 const inside = (path: string, folder: string): boolean => folder === '' || path.startsWith(`${folder}/`);
 const ends = (path: string, endings: readonly string[]): boolean => endings.some((e) => path.endsWith(`.${e}`));
-export const linesOf = (text: string): string[] => { const lines = text.split('\n'); if (lines.at(-1) === '') lines.pop(); return lines; };
+const linesOf = (text: string): string[] => { const lines = text.split('\n'); if (lines.at(-1) === '') lines.pop(); return lines; };
 const times = (text: string, word: string): number => text.split(word).length - 1;
 const bullets = (answer: string): string[] => answer.split('\n').filter((l) => l.startsWith('- ')).map((l) => l.slice(2));
 const same = (a: readonly string[], b: readonly string[]): boolean => a.length === b.length && [...a].sort().every((x, i) => x === [...b].sort()[i]);
@@ -102,7 +102,7 @@ const someFile = (d: Dice, tree: Tree, fits: (text: string, path: string) => boo
 /** Only one file has this name. */
 const isAlone = (tree: Tree, p: string): boolean => paths(tree).filter((q) => q.split('/').at(-1) === p.split('/').at(-1)).length === 1;
 
-export const PRODUCTIONS: Readonly<Record<string, Production>> = {
+const PRODUCTIONS: Readonly<Record<string, Production>> = {
   'list a kind': (d, tree) => { const k = kindOfFiles(d); return { prompt: polite(d, `${d.pick(['list', 'show me', 'find', 'give me'])} ${d.pick(['all ', 'the ', 'all the ', ''])}${k.words}`), check: listOrNone(paths(tree).filter((p) => ends(p, k.endings))) }; },
   'list a kind in a folder': (d, tree) => { const k = kindOfFiles(d); const f = folderOf(d); return { prompt: polite(d, `${d.pick(['list', 'show', 'find'])} ${d.pick(['all ', 'the ', ''])}${k.words} ${inFolder(d, f)}`), check: listOrNone(paths(tree).filter((p) => inside(p, f) && ends(p, k.endings))) }; },
   'list a folder': (d, tree) => { const f = folderOf(d); return { prompt: d.pick([polite(d, `list ${d.pick(['all files', 'the files', 'files', 'everything'])} ${inFolder(d, f)}`), asked(d, `what files are ${inFolder(d, f)}`), asked(d, `what is ${inFolder(d, f)}`)]), check: listOrNone(paths(tree).filter((p) => inside(p, f))) }; },

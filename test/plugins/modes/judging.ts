@@ -5,8 +5,8 @@ import { judgedCall, originOf } from '../../contracts/calls.ts';
 import { collect } from '../../contracts/collect.ts';
 import { modeContext } from '../../contracts/mode.ts';
 
-export const asOpinion = (said: Saying, layer: Origin['layer'] = 'built-in'): Opinion => ({ ...said, reason: { kind: 'other', why: 'test' }, origin: originOf(layer) });
-export const PASS: Saying = { behavior: 'passthrough' };
+const asOpinion = (said: Saying, layer: Origin['layer'] = 'built-in'): Opinion => ({ ...said, reason: { kind: 'other', why: 'test' }, origin: originOf(layer) });
+const PASS: Saying = { behavior: 'passthrough' };
 export async function ask(plugin: Plugin, call: Partial<JudgedCall>, soFar: Saying = PASS, layer?: Origin['layer']): Promise<Said> {
   const [mode] = (await collect(plugin)).permissionModes;
   return mode!.judge(judgedCall(call), asOpinion(soFar, layer), modeContext());
